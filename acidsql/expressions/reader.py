@@ -16,7 +16,10 @@ from acidsql.expressions.constants import literal_constant, number_constant
 from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, join_operators
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
+    EXISTS,
+    IN_QUERY,
     NOW,
+    SCALAR_QUERY,
     TODAY,
     VOID,
     Call,
@@ -79,6 +82,8 @@ _NO_NAMES = frozenset(
     " CURRENT_USER SESSION_USER USER LOCALTIMESTAMP DEFAULT ARRAY MAP STRUCT".split()
 )
 """Words that are no plain column or function where they stand alone."""
+_QUERIES = ("SELECT", "WITH")
+"""What a query in brackets begins with."""
 _NO_CALLS = _NO_NAMES - {"ARRAY"}
 _UNITS_FIRST = frozenset("DATEDIFF DATE_DIFF DATEADD DATE_ADD TIMESTAMPADD TIMESTAMPDIFF".split())
 """With three arguments the first is a unit of time, no column."""
@@ -190,6 +195,10 @@ class _Reader(Cursor):
     def behind(self, left: Condition, start: int) -> Condition | None:
         """IN, BETWEEN, LIKE, RLIKE or IS and what follows."""
         match self.word():
+            case "IN" if self.mark(1) == "(" and self.word(2) in _QUERIES:
+                self.at += 2
+                query = self.query()
+                return Call(IN_QUERY, (left, query), self.since(start))
             case "IN" if self.mark(1) == "(":
                 self.at += 2
                 arguments = self.arguments()
@@ -287,6 +296,11 @@ class _Reader(Cursor):
                 return number_constant(self.source, token.span)
             case TokenKind.MARK:
                 return self.brackets(token)
+            case TokenKind.WORD if token.word == EXISTS and self.mark() == "(":
+                self.at += 1
+                if self.word() not in _QUERIES:
+                    raise NotHere(token.word)
+                return Call(EXISTS, (self.query(),), self.since(start))
             case TokenKind.WORD if token.word in (TODAY, NOW) and self.mark() != ".":
                 if self.take("("):
                     self.expect(")")
@@ -312,11 +326,26 @@ class _Reader(Cursor):
         return self.tokens[self.at].kind is TokenKind.STRING
 
     def brackets(self, token: Token) -> Condition:
-        if token.text != "(" or self.word() in ("SELECT", "WITH", "FROM", "VALUES"):
+        if token.text != "(" or self.word() in ("FROM", "VALUES"):
             raise NotHere(token.text)
+        if self.word() in _QUERIES:
+            start = self.at - 1
+            return Call(SCALAR_QUERY, (self.query(),), self.since(start))
         condition = self.nested(self.boolean)
         self.expect(")")
         return condition
+
+    def query(self) -> Unread:
+        """The words of a query up to the bracket that closes it, which is taken too."""
+        start, depth = self.at, 0
+        while depth or self.mark() != ")":
+            if self.is_past_end():
+                raise NotHere(THESE_WORDS)
+            depth += (self.mark() == "(") - (self.mark() == ")")
+            self.at += 1
+        query = Unread(self.since(start))
+        self.at += 1
+        return query
 
     def column(self, start: int) -> ColumnRef:
         parts = [self.tokens[start]]

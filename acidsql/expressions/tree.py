@@ -16,6 +16,8 @@ VOID = PrimitiveType("void")
 """The type of NULL."""
 TODAY, NOW = "CURRENT_DATE", "CURRENT_TIMESTAMP"
 """The calls of them, with brackets or without."""
+SCALAR_QUERY, IN_QUERY, EXISTS = "SCALAR QUERY", "IN QUERY", "EXISTS"
+"""The calls of queries, whose words are ``Unread``: the last argument."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ found out when it runs.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import field, replace
 from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
 from acidsql.expressions.not_here import NotHere
+from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.plan.counting import row_count
 from acidsql.plan.engines import INSERT_SHARE, Engines, engines, only_spark
@@ -16,6 +18,7 @@ from acidsql.plan.operators import (
     Check,
     CheckOnce,
     Collect,
+    CommonRows,
     CountByJob,
     CountChanges,
     CountRows,
@@ -27,6 +30,7 @@ from acidsql.plan.operators import (
     InsertUnmatched,
     Job,
     Join,
+    JoinRows,
     Literals,
     LocalCheck,
     LocalFiles,
@@ -40,6 +44,8 @@ from acidsql.plan.operators import (
     Query,
     ReadFiles,
     Scan,
+    SetRows,
+    SubQueryRows,
     TakeFiles,
     Way,
     WriteFiles,
@@ -56,7 +62,15 @@ from acidsql.planner.bind.bound import (
     MergeAction,
 )
 from acidsql.planner.bind.local.merge_trees import LocalMerge
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalValues
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    CommonTable,
+    JoinTree,
+    LocalQuery,
+    LocalSource,
+    LocalValues,
+    SetTree,
+)
 from acidsql.planner.bind.tables import Rule, loads_files, rules_of
 from acidsql.settings import Settings
 
@@ -113,25 +127,59 @@ def _local_rows(
         return _left_to_spark(local, allowed)
     if isinstance(local, LocalValues):
         return (LocalRows(query=query, max_bytes=row_bytes),)
-    most = allowed.read_bytes
-    scans: Operators = ()
-    if local.read is not None:
-        names = (*((ROW_ID,) if local.row_id else ()), *local.names)
-        read = query.reads[local.read]
-        scan = LocalScan(
-            read=read,
-            number=local.read,
-            columns=names,
-            max_bytes=most,
-            query=local,
-            behind=behind,
-        )
-        scans = (scan,)
-    elif local.files is not None:
-        scans = (
-            LocalFiles(relation=local.files, columns=local.names, max_bytes=most, behind=behind),
-        )
-    return (*scans, LocalRows(query=query, max_bytes=row_bytes))
+    sources = _Sources(query, allowed.read_bytes, behind)
+    return (*sources.of(local), LocalRows(query=query, max_bytes=row_bytes))
+
+
+@dataclass(slots=True)
+class _Sources:
+    """What makes the rows that the trees of a query are over, each before what is over them."""
+
+    query: BoundQuery
+    most: int | None
+    behind: LocalScan | None
+    emitted: set[int] = field(default_factory=set)
+
+    def of(self, source: LocalSource) -> Iterator[Operator]:
+        match source:
+            case CommonTable(number=number, query=query):
+                if number not in self.emitted:
+                    self.emitted.add(number)
+                    yield from self.of(query)
+                    yield CommonRows(table=source, max_bytes=self.most)
+            case JoinTree(left=left, right=right):
+                yield from (*self.of(left), *self.of(right))
+                yield JoinRows(tree=source, max_bytes=self.most)
+            case SetTree(left=left, right=right):
+                yield from (*self.of(left), *self.of(right))
+                yield SetRows(tree=source, max_bytes=self.most)
+            case LocalQuery():
+                yield from self._of_query(source)
+
+    def _of_query(self, query: LocalQuery) -> Iterator[Operator]:
+        if query.read is not None:
+            yield LocalScan(
+                read=self.query.reads[query.read],
+                number=query.read,
+                columns=(*((ROW_ID,) if query.row_id else ()), *query.names),
+                max_bytes=self.most,
+                query=query,
+                behind=self.behind,
+            )
+        elif query.files is not None:
+            assert query.scan is not None
+            yield LocalFiles(
+                relation=query.files,
+                number=query.scan,
+                columns=query.names,
+                max_bytes=self.most,
+                behind=self.behind,
+            )
+        elif query.source is not None:
+            yield from self.of(query.source)
+        for one in query.sub_queries:
+            yield from self.of(one.query)
+            yield SubQueryRows(query=one, max_bytes=self.most)
 
 
 def _left_to_spark(why: NotHere, allowed: Engines) -> Operators:

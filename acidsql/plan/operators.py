@@ -16,7 +16,14 @@ from acidsql.catalog.path_relation import PathRelation
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.counting import RowCount
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
-from acidsql.planner.bind.local.query_trees import ROW_ID, LocalQuery
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    CommonTable,
+    JoinTree,
+    LocalQuery,
+    SetTree,
+    SubQuery,
+)
 from acidsql.planner.bind.tables import Rule
 
 ONCE = "no row of the target is changed by two rows of the source"
@@ -93,10 +100,12 @@ class LocalScan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFiles:
     """The driver reads the ``columns`` of files that the statement names by their path.
-    ``max_bytes``, ``behind``: as for LocalScan.
+    ``number``: that of the query whose rows they are (``LocalQuery.scan``). ``max_bytes``,
+    ``behind``: as for LocalScan.
     """
 
     relation: PathRelation
+    number: int
     columns: tuple[str, ...]
     max_bytes: int | None
     behind: LocalScan | None = None
@@ -110,6 +119,56 @@ class LocalFiles:
         return f"read {', '.join(self.columns) or 'no column'} of {self.name}" + _at_most(
             self.max_bytes
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonRows:
+    """The driver makes the rows of a query of WITH."""
+
+    table: CommonTable = field(compare=False, repr=False)
+    max_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        return f"make the rows of {self.table.name}{_at_most(self.max_bytes)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinRows:
+    """The driver joins the rows of what its scans read, or of other operators before it."""
+
+    tree: JoinTree = field(compare=False, repr=False)
+    max_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        kind = "CROSS" if not self.tree.keys and self.tree.rest is None else self.tree.kind
+        on = f": {self.tree.shown}" if self.tree.shown else ""
+        return f"{kind.lower()} join on the driver{_at_most(self.max_bytes)}{on}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetRows:
+    """The driver makes the rows of a set operation."""
+
+    tree: SetTree = field(compare=False, repr=False)
+    max_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        return f"{self.tree.kind} on the driver{_at_most(self.max_bytes)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubQueryRows:
+    """The driver makes the rows of a query that stands in an expression."""
+
+    query: SubQuery = field(compare=False, repr=False)
+    max_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        return f"make the rows of a sub-query{_at_most(self.max_bytes)}: {self.query.shown}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -405,8 +464,9 @@ class FirstOf:
 
 
 DriverOperator = (
-    CountRows | LocalScan | LocalFiles | LocalRows | Literals | FindFiles | TakeFiles | LocalCheck
-    | WriteFiles | CountChanges | LookUp | LocalJoin | LocalInsertUnmatched | CheckOnce
+    CountRows | LocalScan | LocalFiles | CommonRows | JoinRows | SetRows | SubQueryRows | LocalRows
+    | Literals | FindFiles | TakeFiles | LocalCheck | WriteFiles | CountChanges | LookUp | LocalJoin
+    | LocalInsertUnmatched | CheckOnce
 )  # fmt: skip
 SparkOperator = (
     Scan | Query | Collect | ReadFiles | Check | Fetch | FetchSource | Join | InsertUnmatched | Job

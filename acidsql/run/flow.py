@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from acidsql.plan.operators import LocalScan, Scan
     from acidsql.plan.plans import MergePlan, WritePlan
     from acidsql.planner.bind.bound import BoundRead
-    from acidsql.planner.bind.local.query_trees import LocalQuery
     from acidsql.storage.load.sources import Source
     from acidsql.storage.snapshots import Snapshots
     from acidsql.storage.write.target import WriteTarget, Written
@@ -30,14 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Flow:
-    """A query under ``snapshots``. The driver: ``batches`` of the last scan, what of its ``query``
-    is left to do with them, and the ``weight`` of all scans in bytes. Spark's: ``views`` of the
-    tables by their numbers, and the DataFrame over them. ``rows``: in the end.
+    """A query under ``snapshots``. The driver: ``batches`` of the scans by their numbers, those
+    ``tested`` whose rows meet WHERE already, the ``results`` of other operators by theirs,
+    and the ``weight`` of all scans in bytes. Spark's: ``views`` of the tables by their numbers, and
+    the DataFrame over them. ``rows``: in the end.
     """
 
     snapshots: Snapshots
-    query: LocalQuery | None = None
-    batches: Iterable[pa.RecordBatch] | None = None
+    batches: dict[int, Iterable[pa.RecordBatch]] = field(default_factory=dict)
+    tested: set[int] = field(default_factory=set)
+    results: dict[int, pa.Table] = field(default_factory=dict)
     weight: int = 0
     views: dict[int, str] = field(default_factory=dict)
     frame: DataFrame | None = None
@@ -45,7 +46,13 @@ class Flow:
 
     def trial(self) -> Self:
         """A flow that goes on from here, and leaves this one as it is."""
-        return replace(self, views=dict(self.views))
+        return replace(
+            self,
+            batches=dict(self.batches),
+            tested=set(self.tested),
+            results=dict(self.results),
+            views=dict(self.views),
+        )
 
     def read_of(self, scan: LocalScan | Scan) -> BoundRead:
         """What a scan reads, as far as it is known by now."""

@@ -31,7 +31,7 @@ DELETE FROM ruled;
 MERGE INTO ruled USING (SELECT 1 AS id) s ON ruled.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id);
 -- BY NAME: which columns there are, as far as the text tells.
 INSERT INTO t BY NAME SELECT name, id FROM b;
-INSERT INTO t BY NAME SELECT * FROM (SELECT id FROM b) q JOIN plain ON q.id = plain.id;
+INSERT INTO t BY NAME SELECT * FROM (SELECT id FROM b) TABLESAMPLE (10 ROWS);
 -- A value that may lose something has a name of its own.
 MERGE INTO t USING b ON t.id = b.id WHEN MATCHED THEN UPDATE SET note = b.name, price = b.id WHEN NOT MATCHED THEN INSERT (id) VALUES (b.id);
 INSERT INTO t (id, code) VALUES (1, 'abcd'), (hash('1'), upper('x'));

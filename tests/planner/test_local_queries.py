@@ -37,6 +37,15 @@ UNDERSTOOD = {
     "SELECT name, max(id) AS m FROM t GROUP BY 1 HAVING m > 1 ORDER BY m, count(*)": "name m",
     "SELECT id AS name FROM plain ORDER BY name": "name",
     "SELECT info, tags FROM n": "info tags",
+    "SELECT a.id, b.name FROM t a JOIN b ON a.id = b.id": "id name",
+    "SELECT t.id FROM t, b": "id",
+    "SELECT * FROM (SELECT id AS Id FROM t) q": "Id",
+    "SELECT id, b.name FROM t LEFT JOIN b USING (id)": "id name",
+    "WITH q AS (SELECT 1 AS n), r (k) AS (SELECT n FROM q) SELECT * FROM r, q": "k n",
+    "SELECT id FROM t UNION SELECT id FROM b ORDER BY id": "id",
+    "(SELECT id FROM t) EXCEPT (SELECT id FROM b INTERSECT SELECT id FROM plain)": "id",
+    "SELECT id FROM t WHERE id IN (SELECT 1) OR NOT EXISTS (SELECT * FROM b WHERE b.id = t.id)": "id",
+    "SELECT (SELECT max(id) FROM b WHERE b.name = t.name) AS m FROM t": "m",
 }
 """A query and the names of its columns."""
 
@@ -52,15 +61,43 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "reason", "words"),
     [
-        ("SELECT a.id FROM t a JOIN b ON a.id = b.id", "more than one table", "b"),
-        ("SELECT t.id FROM t, b", "more than one table", "b"),
-        ("SELECT id FROM (SELECT id FROM t)", "what stands behind FROM", "(SELECT id FROM t)"),
-        ("WITH q AS (SELECT 1) SELECT * FROM q", "a query that does not begin with SELECT", None),
-        ("SELECT id FROM t UNION SELECT id FROM b", "more than one table", "b"),
-        ("SELECT 1 UNION SELECT 2", "these words", "1 UNION SELECT 2"),
-        ("SELECT id FROM t WHERE id IN (SELECT 1)", None, "id IN (SELECT 1)"),
+        ("SELECT a.id FROM t a NATURAL JOIN b", "this join", "NATURAL JOIN"),
+        ("SELECT a.id FROM t a LEFT JOIN b", "a join without ON", "LEFT JOIN b"),
+        ("SELECT id FROM t FULL JOIN b USING (id)", "USING with values of both sides", None),
+        ("SELECT * FROM t JOIN b USING (id)", "* here", "*"),
+        ("SELECT 1 FROM t JOIN t ON true", "tables of the same name", None),
+        (
+            "SELECT t.id FROM t JOIN b ON t.id IN (SELECT id FROM b)",
+            "a sub-query",
+            "t.id IN (SELECT id FROM b)",
+        ),
+        ("SELECT id FROM t INTERSECT ALL SELECT id FROM b", "INTERSECT ALL", "INTERSECT"),
+        ("SELECT id, id FROM t UNION SELECT id, id FROM b", "columns of these names", None),
+        ("SELECT id FROM t UNION SELECT name FROM b", "a column of int and string", "UNION"),
+        ("SELECT info FROM n UNION SELECT info FROM n", "UNION of such values", "UNION"),
+        (
+            "SELECT id FROM t WHERE id IN (SELECT max(id) FROM b WHERE b.name = t.name)",
+            "this correlated sub-query",
+            None,
+        ),
+        (
+            "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM b WHERE b.id > t.id)",
+            "this correlated sub-query",
+            "b.id > t.id",
+        ),
+        (
+            "SELECT id FROM t WHERE id IN (SELECT id FROM b WHERE b.id = t.id LIMIT 1)",
+            "this correlated sub-query",
+            None,
+        ),
+        ("SELECT id FROM t WHERE (id, name) IN (SELECT id, name FROM b)", "these words", None),
+        (
+            "SELECT name FROM t GROUP BY name HAVING EXISTS (SELECT 1 FROM b)",
+            "a sub-query over groups",
+            "EXISTS (SELECT 1 FROM b)",
+        ),
         ("SELECT id, row_number() OVER (ORDER BY id) AS n FROM t", "these words", None),
-        ("SELECT id FROM t TABLESAMPLE (10 ROWS)", "more than one table behind FROM", None),
+        ("SELECT id FROM t TABLESAMPLE (10 ROWS)", "what stands behind FROM", None),
         ("SELECT id FROM t LATERAL VIEW explode(array(1)) x AS y", None, None),
         ("SELECT count(DISTINCT id) FROM t", "these words", "DISTINCT id"),
         ("SELECT name, id FROM t GROUP BY name", "a column that is no group", "id"),
@@ -76,7 +113,7 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
         ("SELECT DISTINCT id FROM t ORDER BY name", "an order by what is not put out", "name"),
         ("SELECT id FROM t WHERE id", "a condition that is not true or false", "id"),
         ("SELECT * FROM v", "a view of Spark's session", None),
-        ("SELECT id FROM t CLUSTER BY id", "more than one table behind FROM", "CLUSTER BY id"),
+        ("SELECT id FROM t CLUSTER BY id", "what stands behind FROM", "CLUSTER BY id"),
     ],
 )
 def test_what_is_left_to_spark(

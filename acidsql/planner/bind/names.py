@@ -45,8 +45,8 @@ from acidsql.planner.bind.columns import (
 )
 from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.functions import check_called
+from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
-from acidsql.planner.bind.local.selects import local_select
 from acidsql.planner.bind.local.stores import default_tree
 from acidsql.planner.bind.local.surroundings import Surroundings
 from acidsql.planner.bind.output_names import Output, output_names, outputs
@@ -245,6 +245,10 @@ class Names:
     def outside(self) -> Outside:
         """What the statement reads that is no table, as far as it is known."""
         return Outside(views=tuple(self.views), files=self.files)
+
+    def queries(self, analysis: Analysis, span: Span) -> Queries:
+        """What makes trees of queries inside of expressions. NotHere, at ``span``."""
+        return Queries.of(self.source, analysis.reads, self.outside, self.around.semantics, span)
 
     def query(self, body: ast.Fragment, understand: Understand = local_select) -> BoundQuery:
         return self.query_and_outputs(body, understand)[0]

@@ -35,7 +35,8 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     check_writable(read)
     names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
     analysis = Analysis(reads=[read])
-    local = understood(lambda: _updated(names, read, sets, statement.where), read.span)
+    where = names.where(statement.where, read, analysis)
+    local = understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
     pieces: list[Piece] = [
         "SELECT ",
         *row_id_columns(read.alias),
@@ -46,7 +47,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
         " FROM ",
         Slot(0),
         f" AS {identifier(read.alias)}",
-        *names.where(statement.where, read, analysis),
+        *where,
     ]
     changed = tuple(c for c in table.columns if c.name in sets)
     query = names.bound_query(tuple(pieces), analysis)
@@ -62,6 +63,7 @@ def _updated(
     read: Read,
     sets: Mapping[str, ast.Assignment],
     where: ast.Fragment | None,
+    analysis: Analysis,
 ) -> LocalQuery:
     """NotHere."""
     values = [
@@ -69,7 +71,7 @@ def _updated(
         for c in read.table.columns
     ]
     condition = None if where is None else names.tree(where)
-    return local_update(read, values, condition, names.around.semantics)
+    return local_update(read, values, condition, names.queries(analysis, read.span))
 
 
 def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
@@ -86,9 +88,13 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     )
     pieces = (*head, *names.where(statement.where, read, analysis))
     query = names.bound_query(pieces, analysis)
-    where, semantics = statement.where, names.around.semantics
+    where = statement.where
     local = understood(
-        lambda: local_delete(read, None if where is None else names.tree(where), semantics),
+        lambda: local_delete(
+            read,
+            None if where is None else names.tree(where),
+            names.queries(analysis, read.span),
+        ),
         read.span,
     )
     return BoundDelete(table=read.table, query=replace(query, local=local))

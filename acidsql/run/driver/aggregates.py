@@ -73,10 +73,10 @@ def _one_each(table: pa.Table) -> pa.Table:
 
     arrays = [normalized(whole_array(column)) for column in table.columns]
     names = table.column_names
-    return _aggregated(pa.Table.from_arrays(arrays, names=names), names, []).select(names)
+    return aggregated(pa.Table.from_arrays(arrays, names=names), names, []).select(names)
 
 
-def _aggregated(table: pa.Table, keys: list[str], asked: Sequence[tuple[str, str]]) -> pa.Table:
+def aggregated(table: pa.Table, keys: list[str], asked: Sequence[tuple[str, str]]) -> pa.Table:
     """What ``table.group_by(keys).aggregate(asked)`` gives, ``asked`` being columns and functions.
 
     That goes by way of pyarrow.acero, which imports pandas for the sake of data sets, in a fifth of
@@ -173,7 +173,7 @@ class Groups:
         names = self._key_names
         if not names:
             return _of_all(table, asked)
-        grouped = _aggregated(table, names, asked)
+        grouped = aggregated(table, names, asked)
         return grouped.select([*names, *(f"{column}_{part}" for column, part in asked)])
 
     def _merge(self) -> pa.Table:

@@ -103,11 +103,10 @@ def _look_up(driver: Driver, flow: Merging, figures: Figures) -> None:
 
 def _joined(flow: Merging, operator: LocalJoin) -> pa.Table:
     source = _source(flow)
-    assert flow.batches is not None
     matched = np.zeros(source.count, np.bool_)
     parts: list[pa.Table] = []
     weight = 0
-    for batch in flow.batches:
+    for batch in flow.batches[0]:
         for part in _of_batch(flow, batch, source, matched):
             parts.append(part)
             weight += part.nbytes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.arrow_arrays import arrow_array, row_of_nothing
+from acidsql.arrow_arrays import arrow_array
 from acidsql.catalog.model import Partition
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
@@ -18,10 +17,12 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.engines import TOO_HEAVY
 from acidsql.plan.operators import (
     CheckOnce,
+    CommonRows,
     CountChanges,
     CountRows,
     DriverOperator,
     FindFiles,
+    JoinRows,
     Literals,
     LocalCheck,
     LocalFiles,
@@ -30,6 +31,8 @@ from acidsql.plan.operators import (
     LocalRows,
     LocalScan,
     LookUp,
+    SetRows,
+    SubQueryRows,
     TakeFiles,
     WriteFiles,
 )
@@ -41,8 +44,9 @@ from acidsql.planner.bind.local.query_trees import (
     shown_columns,
 )
 from acidsql.run.driver.new_rows import check_query
-from acidsql.run.driver.rows import early_test, rows_of, stream_rows
-from acidsql.run.driver.values_rows import batches_of_values, rows_of_values
+from acidsql.run.driver.relations import make, rows, stream
+from acidsql.run.driver.rows import early_test
+from acidsql.run.driver.values_rows import rows_of_values
 from acidsql.run.flow import Change, Flow, Merging
 from acidsql.run.trace import Figures
 from acidsql.settings import Settings
@@ -82,6 +86,10 @@ class Driver:
                 self._scan(operator, flow, figures)
             case LocalFiles():
                 self._read_files(operator, flow, figures)
+            case CommonRows() | JoinRows() | SetRows() | SubQueryRows():
+                with reading_files():
+                    table = make(operator, flow)
+                figures.rows, figures.bytes = table.num_rows, table.nbytes
             case LocalRows():
                 self._make_rows(operator, flow, figures)
             case LookUp() | LocalJoin() | LocalInsertUnmatched() | CheckOnce():
@@ -131,8 +139,9 @@ class Driver:
                 ids=len(names) < len(operator.columns),
                 files=flow.snapshots.files,
             )
-        flow.query = query if query is None or where is None else replace(query, where=None)
-        flow.batches = _Once(batches)
+        if where is not None:
+            flow.tested.add(operator.number)
+        flow.batches[operator.number] = _Once(batches)
 
     def _check_weight(self, operator: LocalScan | LocalFiles, flow: Flow, weight: int) -> None:
         """NotHere where the files of all scans weigh too much together, that of the one ``behind``
@@ -160,7 +169,7 @@ class Driver:
         figures.files, figures.bytes = len(relation.files), relation.size
         with reading_files():
             self._check_weight(operator, flow, relation.size)
-            flow.batches = _Once(batches_of(relation, operator.columns))
+            flow.batches[operator.number] = _Once(batches_of(relation, operator.columns))
 
     def table_at(
         self, read: BoundRead, snapshots: Snapshots, meaning: Semantics | None = None
@@ -207,8 +216,8 @@ class Driver:
         query = _tree(operator)
         return (
             operator.max_bytes is None
-            and flow.batches is not None
             and isinstance(query, LocalQuery)
+            and query.scan in flow.batches
             and not (query.grouped or query.distinct or query.order)
         )
 
@@ -216,12 +225,11 @@ class Driver:
         """The rows that stream, one batch after the other. NotHere from whichever batch has a
         value that is Spark's.
         """
-        query = flow.query or _tree(operator)
-        assert flow.batches is not None
+        query = _tree(operator)
         assert isinstance(query, LocalQuery)
         with reading_files():
             _check(operator)
-            for batch in stream_rows(query, flow.batches):
+            for batch in stream(query, flow):
                 figures.rows = (figures.rows or 0) + batch.num_rows
                 yield batch
 
@@ -250,11 +258,11 @@ def _tree(operator: LocalRows) -> LocalQuery | LocalValues:
 
 def _rows_of(operator: LocalRows, flow: Flow) -> pa.Table:
     """The rows of the query of an operator. NotHere."""
-    query = flow.query or _tree(operator)
+    query = _tree(operator)
     if isinstance(query, LocalValues):
         return rows_of_values(query)
     _check(operator)
-    return rows_of(query, _source(query, flow.batches), operator.max_bytes)
+    return rows(query, flow, operator.max_bytes)
 
 
 def _check(operator: LocalRows) -> None:
@@ -262,17 +270,6 @@ def _check(operator: LocalRows) -> None:
     tree = _tree(operator)
     if isinstance(tree, LocalQuery):
         check_query(tree)
-
-
-def _source(
-    query: LocalQuery, batches: Iterable[pa.RecordBatch] | None
-) -> Iterable[pa.RecordBatch]:
-    """What the query is over. NotHere."""
-    if batches is not None:
-        return batches
-    return (
-        [row_of_nothing()] if query.values is None else batches_of_values(query.values, query.names)
-    )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from acidsql import interrupts
@@ -16,7 +17,13 @@ from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.tree import ColumnRef, Condition
 from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, LocalQuery
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    ROW_ID_FIELDS,
+    ROW_ID_TYPE,
+    LocalQuery,
+    SubQueryKind,
+)
 from acidsql.run.driver.aggregates import Groups, distinct_rows
 from acidsql.run.driver.held import Held, at_most
 from acidsql.run.driver.ordering import Key, first_rows
@@ -26,19 +33,30 @@ from acidsql.storage.stored import arrow_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from acidsql.run.driver.sub_queries import Answer
+
     Batches = Iterable[pa.RecordBatch]
+    Answers = Mapping[str, Answer]
 
 
-def rows_of(query: LocalQuery, batches: Batches, max_bytes: int | None = None) -> pa.Table:
+def rows_of(
+    query: LocalQuery,
+    batches: Batches,
+    max_bytes: int | None = None,
+    answers: Answers = MappingProxyType({}),
+) -> pa.Table:
     """The answer. ``batches``: of the query's ``columns``, behind the three id fields where it asks
-    for ROW__ID; one row of nothing for a query that reads no table. NotHere.
+    for ROW__ID; one row of nothing for a query that reads no table. ``answers``: what each of its
+    sub-queries is to the rows of a batch. NotHere.
     """
-    return _Rows(query).table(batches, max_bytes)
+    return _Rows(query, answers).table(batches, max_bytes)
 
 
-def stream_rows(query: LocalQuery, batches: Batches) -> Iterator[pa.RecordBatch]:
+def stream_rows(
+    query: LocalQuery, batches: Batches, answers: Answers = MappingProxyType({})
+) -> Iterator[pa.RecordBatch]:
     """The answer as it comes, of a query that neither groups nor orders. Else as ``rows_of``."""
-    return _Rows(query).stream(batches)
+    return _Rows(query, answers).stream(batches)
 
 
 def early_test(query: LocalQuery) -> Where | None:
@@ -65,6 +83,7 @@ def _compiled(query: LocalQuery, tree: Condition, types: Mapping[str, HiveType])
 @dataclass(slots=True)
 class _Rows:
     query: LocalQuery
+    answers: Answers
     types: dict[str, HiveType] = field(init=False)
     vectors: dict[Condition, Vector] = field(default_factory=dict)
 
@@ -74,14 +93,16 @@ class _Rows:
             self.types[ROW_ID] = ROW_ID_TYPE
             self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
         self.types |= {one.name: one.type for one in self.query.aggregates}
+        self.types |= {one.name: one.type for one in self.query.sub_queries}
 
     def table(self, batches: Batches, max_bytes: int | None) -> pa.Table:
         import pyarrow as pa
 
         query = self.query
-        sources = self._filtered(self._named(batches), query.where)
+        sources = self._filtered(self._answered(self._named(batches)), query.where)
         if query.grouped:
-            sources = self._filtered(self._grouped(sources, at_most(max_bytes)), query.having)
+            groups = self._grouped(sources, at_most(max_bytes))
+            sources = self._filtered(self._answered(groups, single=True), query.having)
         wanted = None if query.limit is None else query.limit + query.offset
         computed, held = self._computed(sources), at_most(max_bytes)
         if query.distinct:
@@ -100,7 +121,8 @@ class _Rows:
         wanted = None if query.limit is None else query.limit + query.offset
         seen = 0
         for table in _until(
-            self._computed(self._filtered(self._named(batches), query.where)), wanted
+            self._computed(self._filtered(self._answered(self._named(batches)), query.where)),
+            wanted,
         ):
             first, seen = seen, seen + table.num_rows
             end = seen if wanted is None else min(seen, wanted)
@@ -122,6 +144,21 @@ class _Rows:
         if empty:
             kinds = [pa.field(n, arrow_type(self.types[n])) for n in self._source_names]
             yield pa.RecordBatch.from_pylist([], pa.schema(kinds))
+
+    def _answered(self, batches: Batches, *, single: bool = False) -> Iterator[pa.RecordBatch]:
+        """The batches with a column for each sub-query. ``single``: for each that is one value."""
+        asked = [
+            one
+            for one in self.query.sub_queries
+            if not single or (one.kind is SubQueryKind.SCALAR and not one.outer)
+        ]
+        for batch in batches:
+            for one in asked:
+                operand = None if one.operand is None else self._value(one.operand, batch)
+                outer = [self._value(tree, batch) for tree in one.outer]
+                answer = self.answers[one.name](batch.num_rows, operand, outer)
+                batch = batch.append_column(one.name, answer)
+            yield batch
 
     @property
     def _source_names(self) -> list[str]:

@@ -4,58 +4,16 @@ random queries over tables of every type and layout.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acidsql.errors import UnsupportedStatementError
 from acidsql.session import Session
 from tests.lengths import times
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.session.reading.parity import COLUMNS, TABLES, check
 
 pytestmark = pytest.mark.spark
 
-COLUMNS = {
-    "t": "tinyint",
-    "s": "smallint",
-    "i": "int",
-    "b": "bigint",
-    "f": "float",
-    "d": "double",
-    "m": "decimal(9,2)",
-    "w": "decimal(38,10)",
-    "x": "string",
-    "c": "char(4)",
-    "v": "varchar(5)",
-    "o": "boolean",
-    "y": "date",
-    "z": "timestamp",
-    "r": "binary",
-}
-ROWS = """
-(1, 1, 1, 1, 1.5, 1.5, 1.25, 1.0000000001, 'a', 'a', 'a', true, DATE '2020-01-01',
-  TIMESTAMP '2020-01-01 00:00:00', 'a'),
-(2, -2, 3, 4, 0.5, CAST('NaN' AS DOUBLE), -1.25, -7, 'b ', 'b', 'b ', false, DATE '1999-12-31',
-  TIMESTAMP '2020-01-01 00:00:00.000001', 'b'),
-(3, 300, -3, 9223372036, CAST('-0.0' AS FLOAT), CAST('-0.0' AS DOUBLE), 0.00, 0, '', '', '', true,
-  DATE '1970-01-01', TIMESTAMP '1970-01-01 00:00:00', ''),
-(4, 4, 4, -4, CAST('NaN' AS FLOAT), 0.0, 9999999.99, 12345678901234567890, 'é', 'é', 'é', NULL,
-  DATE '9999-12-31', TIMESTAMP '2038-01-19 03:14:07', 'é'),
-(5, 5, 2147483647, 5, 3.25, CAST('Infinity' AS DOUBLE), NULL, NULL, '😀', 'zz', 'zz', false, NULL,
-  NULL, NULL),
-(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-(1, 1, 1, 1, 1.5, 1.5, 1.25, 1.0000000001, 'a', 'a', 'a', true, DATE '2020-01-01',
-  TIMESTAMP '2020-01-01 00:00:00', 'a'),
-(7, 7, -2147483648, 7, CAST('-Infinity' AS FLOAT), -2.5, 7.10, 7.1, 'A', 'A', 'A', true,
-  DATE '2024-02-29', TIMESTAMP '2024-02-29 12:30:15.5', 'A')
-"""
-TABLES = ("acid", "other", "parted", "plain", "empty")
 CONDITIONS = (
     "i = 1", "i > 1", "b <= 4", "x = 'a'", "x > 'a'", "c = 'a'", "v = 'b '", "d > 0", "d = 0",
     "m >= 1.25", "o", "NOT o", "x IS NULL", "i IS NOT NULL", "i IN (1, 3, 5)", "y < DATE '2020-01-01'",
@@ -142,49 +100,6 @@ def _where(draw: st.DrawFn) -> str:
 
 def _sorting(draw: st.DrawFn, key: str) -> str:
     return key + draw(st.sampled_from(("", " ASC", " DESC", " NULLS LAST", " DESC NULLS FIRST")))
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Session]:
-    """The tables of every layout: with delete deltas, partitions, without transactions, empty."""
-    root: Path = tmp_path_factory.mktemp("parity") / "warehouse"
-    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    with Session(str(root), spark=spark, settings={"acidsql.engine": "spark"}) as session:
-        acid = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
-        session.sql(f"CREATE TABLE acid ({columns}) {acid}")
-        session.sql(f"CREATE TABLE empty ({columns}) {acid}")
-        session.sql(f"CREATE TABLE other ({columns}) {acid}")
-        session.sql(f"CREATE TABLE parted ({columns}) PARTITIONED BY (k int, kc char(3)) {acid}")
-        session.sql(f"CREATE TABLE plain ({columns}) STORED AS ORC")
-        session.sql(f"INSERT INTO acid VALUES {ROWS}")
-        session.sql("INSERT INTO acid SELECT * FROM acid")
-        session.sql("DELETE FROM acid WHERE i = 4")
-        session.sql("UPDATE acid SET x = 'changed' WHERE i = -3")
-        session.sql("INSERT INTO parted PARTITION (k, kc) SELECT *, i % 3, c FROM acid")
-        session.sql("INSERT INTO plain SELECT * FROM acid")
-        session.sql("INSERT INTO other SELECT * FROM acid WHERE i > 2 OR x IS NULL")
-        yield session
-
-
-def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
-    session.sql(f"SET acidsql.engine={engine}")
-    result = session.sql(query)
-    columns = [(column.name, str(column.type)) for column in result.columns]
-    table = result.to_arrow()
-    kinds = [(field.name, str(field.type)) for field in table.schema]
-    rows = [repr(row) for row in result.rows()]
-    in_order = [row.replace("-0.0", "0.0") for row in rows] if "ORDER BY" in query else []
-    return columns, kinds, sorted(rows), in_order
-
-
-def check(session: Session, query: str, ansi: bool) -> None:
-    """Whatever the driver takes, Spark answers likewise."""
-    session.sql(f"SET acidsql.ansi={'true' if ansi else 'false'}")
-    try:
-        local = answer(session, "local", query)
-    except UnsupportedStatementError:
-        return
-    assert local == answer(session, "spark", query), query
 
 
 @given(query=QUERIES, ansi=st.booleans())

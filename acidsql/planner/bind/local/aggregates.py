@@ -31,7 +31,7 @@ from acidsql.expressions.tree import (
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
-from acidsql.planner.bind.local.scope import Scope
+from acidsql.planner.bind.local.scope import AnyScope
 
 _FUNCTIONS = {function.name: function for function in Function}
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -50,7 +50,7 @@ class Aggregates:
     """The aggregates of one query over the columns of ``scope``; the same one counts once."""
 
     source: str
-    scope: Scope
+    scope: AnyScope
     known: dict[tuple[Function, Condition | None], Aggregate] = field(default_factory=dict)
 
     @property

@@ -13,6 +13,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef, Condition, Constant
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.inline_rows import inline_rows
+from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID_FIELDS,
     LocalQuery,
@@ -23,7 +24,7 @@ from acidsql.planner.bind.local.query_trees import (
     Stored,
 )
 from acidsql.planner.bind.local.scope import Scope
-from acidsql.planner.bind.local.selects import condition_of, local_select, scope_of
+from acidsql.planner.bind.local.selects import condition_of
 from acidsql.planner.bind.local.stores import check_rules, default_tree, stored, understood
 
 _STRING = PrimitiveType("string")
@@ -44,13 +45,13 @@ def local_update(
     read: Read,
     values: Sequence[Condition | None],
     where: Condition | None,
-    semantics: Semantics,
+    queries: Queries,
 ) -> LocalQuery:
     """The query of BoundUpdate. ``values``: for each column of the table what it is set to, None
     for what it holds. NotHere.
     """
-    check_surroundings(semantics, read.span)
-    table, scope = read.table, scope_of(read, semantics, read.alias)
+    semantics = queries.semantics
+    table, scope = read.table, queries.scope_of(read)
     check_rules(table, semantics, read.span)
     outputs = []
     for number, (column, tree) in enumerate(zip(table.columns, values, strict=True)):
@@ -79,10 +80,9 @@ def updated(table: Table, span: Span, reported: Collection[str] = ()) -> tuple[S
     )
 
 
-def local_delete(read: Read, where: Condition | None, semantics: Semantics) -> LocalQuery:
+def local_delete(read: Read, where: Condition | None, queries: Queries) -> LocalQuery:
     """The query of BoundDelete. NotHere."""
-    check_surroundings(semantics, read.span)
-    return _changed(read, scope_of(read, semantics, read.alias), [], where)
+    return _changed(read, queries.scope_of(read), [], where)
 
 
 def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | None) -> LocalQuery:
@@ -95,14 +95,7 @@ def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | 
         for c in read.table.partition_columns
     ]
     condition = None if where is None else condition_of(scope, where)
-    return LocalQuery(
-        read=0,
-        columns=scope.used_columns(),
-        row_id=True,
-        outputs=(*ids, *values, *keys),
-        where=condition,
-        semantics=scope.semantics,
-    )
+    return scope.query((*ids, *values, *keys), condition)
 
 
 def insert_source(

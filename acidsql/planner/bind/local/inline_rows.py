@@ -145,7 +145,7 @@ def _check_same_type(elements: Sequence[Condition], scope: Scope) -> None:
 
 
 def _is_row(text: SelectText) -> bool:
-    bare = text.table is None and text.inline is None and text.where is None and text.having is None
+    bare = text.relation is None and text.where is None and text.having is None
     ends = text.limit is not None or text.offset or text.order or text.group_by or text.distinct
     return bare and not ends and all(item.star is None for item in text.items)
 

@@ -13,8 +13,8 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import identifier
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
+from acidsql.planner.bind.local.queries import local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, Outside, Semantics
-from acidsql.planner.bind.local.selects import local_select
 
 _TARGET = "t"
 _ORDERED = frozenset("tinyint smallint int bigint float double date timestamp".split())

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.path_relation import PathRelation
-from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
@@ -19,12 +19,14 @@ from acidsql.expressions.tree import (
     conjuncts,
     parts_of,
 )
-from acidsql.expressions.values import STRING, wider_type
+from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.current_database import CALLS
 from acidsql.planner.bind.local.inline_rows import inline_rows
+from acidsql.planner.bind.local.joins import equal_sides
 from acidsql.planner.bind.local.merge_trees import LocalKey, of_source, of_target
+from acidsql.planner.bind.local.queries import local_select
 from acidsql.planner.bind.local.query_trees import (
     LocalQuery,
     LocalValues,
@@ -34,13 +36,10 @@ from acidsql.planner.bind.local.query_trees import (
     Stored,
 )
 from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.selects import local_select, scope_of, scope_of_files
+from acidsql.planner.bind.local.selects import scope_of, scope_of_files
 from acidsql.planner.bind.local.stores import default_tree, stored
 
 _BOOLEAN = PrimitiveType("boolean")
-_KEY_TYPES = frozenset(
-    map(PrimitiveType, "tinyint smallint int bigint string date timestamp boolean binary".split())
-)
 
 
 def query_source(
@@ -60,10 +59,10 @@ def query_source(
     rows = inline_rows(source, inside, semantics, named=named)
     if rows is not None:
         return rows
-    query = local_select(source, inside, reads[1:], outside, semantics, named=named)
+    query = local_select(source, inside, reads, outside, semantics, named=named)
     if isinstance(query, NotHere):
         raise NotHere(query.reason, query.span or span)
-    return query if query.read is None else replace(query, read=query.read + 1)
+    return query
 
 
 def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery | LocalValues:
@@ -78,26 +77,21 @@ def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery 
 
 def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
     """All columns of a table, which is read ``number`` of the statement. NotHere."""
-    return replace(_all_of(scope_of(read, semantics, read.alias), read.span), read=number)
+    return _all_of(scope_of(read, semantics, read.alias, number), read.span)
 
 
 def files_source(given: PathRelation | NotHere, span: Span, semantics: Semantics) -> LocalQuery:
     """All columns of files that are named by their path at ``span``. NotHere."""
-    scope, files = scope_of_files(given, span, semantics, "")
-    return replace(_all_of(scope, span), files=files)
+    return _all_of(scope_of_files(given, span, semantics, ""), span)
 
 
 def _all_of(scope: Scope, span: Span) -> LocalQuery:
     refs = [scope.resolved(ColumnRef((name,), span)) for name in scope.visible]
-    return LocalQuery(
-        read=None,
-        columns=scope.used_columns(),
-        outputs=tuple(
-            Output(name=name, value=ref, type=scope.type_of(ref))
-            for name, ref in zip(scope.visible, refs, strict=True)
-        ),
-        semantics=scope.semantics,
+    outputs = (
+        Output(name=name, value=ref, type=scope.type_of(ref))
+        for name, ref in zip(scope.visible, refs, strict=True)
     )
+    return scope.query(tuple(outputs), None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -206,17 +200,11 @@ class MergeScope:
         """Both values in one type whose values are equal to Arrow where they are equal to Spark;
         None where there is none.
         """
-        kinds = [type_of(side, self.types, self.semantics) for side in (target, source)]
-        if kinds[0] != kinds[1] and PrimitiveType("string") in kinds:
+        one, other = (type_of(side, self.types, self.semantics) for side in (target, source))
+        sides = equal_sides(target, source, (one, other), ansi=self.semantics.ansi)
+        if sides is None:
             return None
-        common = wider_type(kinds[0], kinds[1], ansi=self.semantics.ansi)
-        if common is None or not (common in _KEY_TYPES or isinstance(common, DecimalType)):
-            return None
-        sides = [
-            side if kind == common else Cast(side, common, side.span)
-            for side, kind in zip((target, source), kinds, strict=True)
-        ]
-        for side in sides:
+        for side in sides[:2]:
             type_of(side, self.types, self.semantics)
         return LocalKey(target=sides[0], source=sides[1])
 

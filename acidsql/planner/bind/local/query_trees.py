@@ -94,12 +94,98 @@ class Semantics:
     only_spark: str | None = None
 
 
+class JoinKind(StrEnum):
+    """SEMI and ANTI keep the rows of the left side that have a match, or none."""
+
+    INNER = "INNER"
+    LEFT = "LEFT OUTER"
+    RIGHT = "RIGHT OUTER"
+    FULL = "FULL OUTER"
+    SEMI = "LEFT SEMI"
+    ANTI = "LEFT ANTI"
+
+
+Columns = tuple[tuple[str, HiveType], ...]
+"""Names in trees, and types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinTree:
+    """The rows of two sources beside each other. ``keys``: pairs of values, of the left and the
+    right side, both of one type, that must be equal; ``rest``: what else ON asks for. ``columns``:
+    of both sides. ``shown``: ON in the user's words, "" for none.
+    """
+
+    number: int
+    kind: JoinKind
+    left: LocalSource
+    right: LocalSource
+    keys: tuple[tuple[Condition, Condition], ...]
+    rest: Condition | None
+    columns: tuple[Columns, Columns]
+    shown: str
+    semantics: Semantics
+
+
+class SetKind(StrEnum):
+    UNION_ALL = "UNION ALL"
+    UNION = "UNION"
+    INTERSECT = "INTERSECT"
+    EXCEPT = "EXCEPT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetTree:
+    """The rows of two queries that have columns of the same names and types."""
+
+    number: int
+    kind: SetKind
+    left: LocalSource
+    right: LocalSource
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonTable:
+    """A query of WITH, whose rows are made once. ``columns``: as those that read it name them."""
+
+    number: int
+    name: str
+    query: LocalQuery
+    columns: Columns
+
+
+class SubQueryKind(StrEnum):
+    SCALAR = "scalar"
+    IN = "IN"
+    EXISTS = "EXISTS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubQuery:
+    """A query inside of an expression. ``name``: of the column that its answers are to the query
+    around it. ``outer``: values of that, which are compared with as many of the last columns of
+    ``query``. The column before them is what is looked up, of IN with ``operand``, of EXISTS there
+    is none.
+    """
+
+    number: int
+    name: str
+    kind: SubQueryKind
+    query: LocalQuery
+    operand: Condition | None
+    outer: tuple[Condition, ...]
+    type: HiveType
+    shown: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQuery:
     """``read``: which of the query's reads gives the rows; None for ``files``, which it names by
-    their path, for ``values``, which stand in the statement behind FROM, and for the one row of a
-    SELECT without FROM. ``columns``: those of the read or of the files that are used, in their
-    order; ``row_id``: its ROW__ID is.
+    their path (``file_number``: that of the path among all), for ``values``, which stand in the
+    statement behind FROM, for another ``source``, and for the one row of a SELECT without FROM.
+    ``columns``: those of the read, the files or the source that are used, in their order;
+    ``row_id``: its ROW__ID is. ``sub_queries``: those that trees name as columns.
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
     outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``order`` is
@@ -108,7 +194,10 @@ class LocalQuery:
 
     read: int | None
     files: PathRelation | None = None
+    file_number: int = 0
     values: LocalValues | None = None
+    source: LocalSource | None = None
+    sub_queries: tuple[SubQuery, ...] = ()
     columns: tuple[tuple[str, HiveType], ...] = ()
     row_id: bool = False
     outputs: tuple[Output, ...]
@@ -127,6 +216,16 @@ class LocalQuery:
     def names(self) -> tuple[str, ...]:
         """The columns of the read that its rows are made of, as a scan names them."""
         return tuple(name for name, _ in self.columns)
+
+    @property
+    def scan(self) -> int | None:
+        """The number of the scan that its rows are made of; None for none. Those of files are
+        below 0.
+        """
+        return self.read if self.files is None else -1 - self.file_number
+
+
+LocalSource = LocalQuery | JoinTree | SetTree | CommonTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

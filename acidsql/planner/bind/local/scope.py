@@ -1,37 +1,139 @@
-"""The columns that the expressions of an understood query may use: a table's, its ROW__ID, the
-results of aggregates. Trees come out with one-part names, and with a type.
+"""The columns that the expressions of an understood query may use: a table's, its ROW__ID, those of
+tables that are joined, the results of aggregates. Trees come out with one-part names, and with a
+type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from acidsql.catalog.model import Table
+from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType
+from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
-from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant, Unread, parts_of
+from acidsql.expressions.tree import (
+    EXISTS,
+    IN_QUERY,
+    SCALAR_QUERY,
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    Constant,
+    Unread,
+    parts_of,
+)
 from acidsql.expressions.values import STRING
 from acidsql.expressions.vectors import vectorized
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.current_database import CALLS
-from acidsql.planner.bind.local.query_trees import ROW_ID, ROW_ID_FIELDS, ROW_ID_TYPE, Semantics
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    ROW_ID_FIELDS,
+    ROW_ID_TYPE,
+    Columns,
+    LocalQuery,
+    LocalSource,
+    LocalValues,
+    Output,
+    Semantics,
+    SubQuery,
+)
+
+QUERIES = frozenset((SCALAR_QUERY, IN_QUERY, EXISTS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where the rows of a scope come from, as the fields of LocalQuery."""
+
+    read: int | None = None
+    files: PathRelation | None = None
+    file_number: int = 0
+    values: LocalValues | None = None
+    source: LocalSource | None = None
 
 
 @dataclass(slots=True, kw_only=True)
-class Scope:
+class AnyScope:
+    """What the scopes of one table and of several have in common. ``ask``: makes a SubQuery of the
+    call of a query over the columns of the scope; None where none is looked into.
+    """
+
+    semantics: Semantics
+    ask: Callable[[Call, AnyScope], SubQuery] | None = None
+    sub_queries: list[SubQuery] = field(default_factory=list)
+    types: dict[str, HiveType] = field(default_factory=dict)
+
+    def name_of(self, ref: ColumnRef) -> str:
+        """The one name of the column that a reference means. NotHere for any other thing,
+        such as a field of a struct.
+        """
+        raise NotImplementedError
+
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        """Whether a name is that of a column of the scope."""
+        raise NotImplementedError
+
+    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
+        """The columns that a star stands for, with what they are called; None for a qualifier that
+        is not known. ``qualifier``: "" for none. NotHere.
+        """
+        raise NotImplementedError
+
+    def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
+        """The query of these outputs over the rows of the scope."""
+        raise NotImplementedError
+
+    def resolved(self, tree: Condition) -> Condition:
+        """The tree with the columns' one-part names. NotHere."""
+        match tree:
+            case ColumnRef():
+                return replace(tree, parts=(self.name_of(tree),))
+            case Call(name, ()) if name in CALLS:
+                return Constant(self.semantics.database, STRING, tree.span)
+            case Call(name) if name in QUERIES:
+                return ColumnRef((self.sub_query(tree).name,), tree.span)
+            case Call(arguments=arguments):
+                return replace(tree, arguments=tuple(map(self.resolved, arguments)))
+            case Cast(argument=argument):
+                return replace(tree, argument=self.resolved(argument))
+            case Unread():
+                raise NotHere(THESE_WORDS, tree.span)
+            case Constant():
+                return tree
+
+    def sub_query(self, call: Call) -> SubQuery:
+        """The query that is called, as a column. NotHere."""
+        if self.ask is None:
+            raise NotHere("a sub-query", call.span)
+        query = self.ask(call, self)
+        self.sub_queries.append(query)
+        self.types[query.name] = query.type
+        return query
+
+    def type_of(self, tree: Condition) -> HiveType:
+        """The type of a resolved tree. NotHere if it is not understood in all its parts."""
+        return type_of(tree, self.types, self.semantics)
+
+
+@dataclass(slots=True, kw_only=True)
+class Scope(AnyScope):
     """The columns of one table under an alias; or, without one, those of ``inline``, rows that
-    stand in the statement or in files, as they call them. ``only_spark``: by their names in lower
-    case, why some of these may not be used. ``used``: those that trees have named so far.
+    stand in the statement, in files or come of another query, as these call them. ``only_spark``:
+    by their names in lower case, why some of these may not be used. ``used``: those that trees have
+    named so far. ``pushed``: conditions that the rows of a table that is joined must meet.
     """
 
     table: Table | None
-    inline: tuple[tuple[str, HiveType], ...] = ()
+    inline: Columns = ()
     only_spark: Mapping[str, str] = field(default_factory=dict)
     alias: str
-    semantics: Semantics
+    origin: Origin = Origin()
     used: set[str] = field(default_factory=set)
-    types: dict[str, HiveType] = field(init=False)
+    pushed: list[Condition] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.types = {name.lower(): hive_type for name, hive_type in self.inline}
@@ -54,7 +156,7 @@ class Scope:
     def uses_row_id(self) -> bool:
         return any(name == ROW_ID or name in ROW_ID_FIELDS for name in self.used)
 
-    def used_columns(self) -> tuple[tuple[str, HiveType], ...]:
+    def used_columns(self) -> Columns:
         """The columns of the table that trees have named, in its order; one all the same where
         there are none, for rows without a column cannot be counted.
         """
@@ -66,10 +168,7 @@ class Scope:
         return tuple((name, self.types[name]) for name in names)
 
     def name_of(self, ref: ColumnRef) -> str:
-        """The one name of the column that a reference means. NotHere for any other thing,
-        such as a field of a struct.
-        """
-        name = self._find(ref.parts)
+        name = self.find(ref.parts)
         if name is None:
             raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
         if name in self.only_spark:
@@ -77,35 +176,45 @@ class Scope:
         self.used.add(name)
         return name
 
-    def _find(self, parts: tuple[str, ...]) -> str | None:
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        return self.find(parts) is not None
+
+    def find(self, parts: tuple[str, ...]) -> str | None:
+        """The column that the parts of a name mean; None for none."""
         name = None if self.table is None else self.table.name
         if name is not None and parts[:2] == (name.database, name.table) and len(parts) > 2:
             parts = parts[2:] if self.alias == name.table else ()
-        elif parts[0] == self.alias and len(parts) > 1:
+        elif parts and parts[0] == self.alias and len(parts) > 1:
             parts = parts[1:]
         column = ".".join(parts)
         plain = len(parts) == 1 or column in ROW_ID_FIELDS
         return column if plain and column in self.types else None
 
-    def resolved(self, tree: Condition) -> Condition:
-        """The tree with the columns' one-part names. NotHere."""
-        match tree:
-            case ColumnRef():
-                return replace(tree, parts=(self.name_of(tree),))
-            case Call(name, ()) if name in CALLS:
-                return Constant(self.semantics.database, STRING, tree.span)
-            case Call(arguments=arguments):
-                return replace(tree, arguments=tuple(map(self.resolved, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self.resolved(argument))
-            case Unread():
-                raise NotHere(THESE_WORDS, tree.span)
-            case Constant():
-                return tree
+    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
+        if qualifier not in ("", self.alias) or not self.visible:
+            return None
+        shown = [name for name, _ in self.inline] or self.visible
+        nowhere = Span(0, 0)
+        return [
+            (name, ColumnRef((self.name_of(ColumnRef((column,), nowhere)),), nowhere))
+            for name, column in zip(shown, self.visible, strict=True)
+        ]
 
-    def type_of(self, tree: Condition) -> HiveType:
-        """The type of a resolved tree. NotHere if it is not understood in all its parts."""
-        return type_of(tree, self.types, self.semantics)
+    def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
+        origin = self.origin
+        return LocalQuery(
+            read=origin.read,
+            files=origin.files,
+            file_number=origin.file_number,
+            values=origin.values,
+            source=origin.source,
+            columns=self.used_columns(),
+            row_id=self.uses_row_id,
+            sub_queries=tuple(self.sub_queries),
+            outputs=outputs,
+            where=where,
+            semantics=self.semantics,
+        )
 
 
 def type_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics) -> HiveType:
@@ -120,3 +229,10 @@ def type_of(tree: Condition, types: Mapping[str, HiveType], semantics: Semantics
         zone=semantics.zone,
         now=semantics.now,
     ).type
+
+
+def all_of(conditions: Sequence[Condition]) -> Condition | None:
+    """The conditions, none or several, as one."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return Call("AND", tuple(conditions), conditions[0].span)

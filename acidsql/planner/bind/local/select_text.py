@@ -1,12 +1,13 @@
-"""The clauses of a SELECT over one table, cut from our own tokens; nothing is looked up here.
+"""The clauses of a SELECT, cut from our own tokens; nothing is looked up here.
 
 Every token has its place in one of the clauses. What stands anywhere else makes it a query that is
-not understood: a join, a sub-query, a window, a set operation, LATERAL VIEW, TABLESAMPLE.
+not understood: a window, LATERAL VIEW, TABLESAMPLE.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
@@ -15,6 +16,14 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
+from acidsql.planner.bind.local.relation_text import (
+    InlineText,
+    RelationText,
+    are_values,
+    comma_parts,
+    is_name,
+    read_relation,
+)
 
 Tokens = Sequence[Token]
 
@@ -41,17 +50,12 @@ class SortItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectText:
-    """``table``: where the name of the table behind FROM stands, ``inline`` where VALUES do that
-    stand there, with their names; None for what is not there. ``alias``: what the table is called
-    by, "" for its own name.
-    """
+    """``relation``: what stands behind FROM, None where nothing does."""
 
     span: Span
     items: tuple[Item, ...]
     distinct: bool
-    table: Span | None
-    inline: Span | None = None
-    alias: str
+    relation: RelationText | None
     where: Condition | None
     group_by: tuple[Condition, ...]
     having: Condition | None
@@ -62,11 +66,6 @@ class SelectText:
 
 _CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET")
 """In the order in which they stand."""
-_NO_ALIAS = frozenset(
-    "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON RIGHT SEMI UNION"
-    " USING TABLESAMPLE PIVOT UNPIVOT WINDOW CLUSTER DISTRIBUTE SORT QUALIFY FOR VERSION TIMESTAMP"
-    " SYSTEM_TIME SYSTEM_VERSION".split()
-)
 _NO_ITEM_ALIAS = frozenset("END NULL TRUE FALSE AND OR NOT IS IN LIKE BETWEEN".split())
 
 
@@ -74,32 +73,30 @@ def read_select(source: str, span: Span, before: Span | None = None) -> SelectTe
     """The clauses of the query ``span`` of ``source``; ``before`` is its FROM clause where that
     stands elsewhere. NotHere for any that is more than these.
     """
-    tokens = tokens_in(source, span)
+    return read_clauses(source, tokens_in(source, span), span, before)
+
+
+def read_clauses(source: str, tokens: Tokens, span: Span, before: Span | None = None) -> SelectText:
+    """The clauses of a query that the tokens are, as ``read_select``."""
     if are_values(tokens):
-        return _all_of(tokens, span)
+        return rows_of(InlineText(span=Span(tokens[0].start, tokens[-1].end)), span)
     if not tokens or tokens[0].word != "SELECT":
         raise NotHere("a query that does not begin with SELECT", span)
-    clauses = dict(_clauses(tokens, span))
+    clauses = dict(_clauses(tokens, "SELECT", 1, span))
     items = clauses["SELECT"]
     distinct = bool(items) and items[0].word == "DISTINCT"
     relation = clauses.get("FROM", ()) if before is None else _from_before(source, before, clauses)
-    inline = _span(relation, span) if are_values(relation) else None
-    table, alias = (None, "") if inline or not relation else _from(relation)
     return SelectText(
         span=span,
-        items=tuple(_item(source, part, span) for part in _parts(items[distinct:])),
+        items=tuple(_item(source, part, span) for part in comma_parts(items[distinct:])),
         distinct=distinct,
-        table=table,
-        inline=inline,
-        alias=alias,
+        relation=read_relation(source, relation) if relation else None,
         where=_expression(source, clauses["WHERE"], span) if "WHERE" in clauses else None,
         group_by=tuple(
-            _expression(source, part, span) for part in _parts(clauses.get("GROUP", ()))
+            _expression(source, part, span) for part in comma_parts(clauses.get("GROUP", ()))
         ),
         having=_expression(source, clauses["HAVING"], span) if "HAVING" in clauses else None,
-        order=tuple(_sort_item(source, part, span) for part in _parts(clauses.get("ORDER", ()))),
-        limit=_count(clauses["LIMIT"], span) if "LIMIT" in clauses else None,
-        offset=_count(clauses["OFFSET"], span) if "OFFSET" in clauses else 0,
+        **_ends(source, clauses, span),
     )
 
 
@@ -111,39 +108,67 @@ def _from_before(source: str, before: Span, clauses: Mapping[str, Tokens]) -> To
     return relation
 
 
-def are_values(tokens: Tokens) -> bool:
-    """Whether a relation begins as VALUES, or as brackets around these."""
-    at = 0
-    while at < len(tokens) and tokens[at].is_mark("("):
-        at += 1
-    if at + 1 >= len(tokens) or tokens[at].word != "VALUES":
-        return False
-    behind = tokens[at + 1]
-    # Else it is a table of this name.
-    return bool(at) or behind.is_mark("(") or not (_is_mark(behind) or _is_name(behind))
-
-
-def _all_of(tokens: Tokens, span: Span) -> SelectText:
-    """The text of ``VALUES ..`` as that of ``SELECT * FROM VALUES ..``."""
+def rows_of(
+    relation: RelationText | None,
+    span: Span,
+    order: tuple[SortItem, ...] = (),
+    limit: int | None = None,
+    offset: int = 0,
+) -> SelectText:
+    """The text of ``SELECT * FROM`` a relation."""
     return SelectText(
         span=span,
         items=(Item(span=span, star=""),),
         distinct=False,
-        table=None,
-        inline=_span(tokens, span),
-        alias="",
+        relation=relation,
         where=None,
         group_by=(),
         having=None,
-        order=(),
-        limit=None,
-        offset=0,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
-def _clauses(tokens: Tokens, span: Span) -> Iterator[tuple[str, Tokens]]:
-    """The words of each clause, without the one, or with BY the two, that it begins with."""
-    name, start, depth, cases = "SELECT", 1, 0, 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailText:
+    """ORDER BY, LIMIT and OFFSET behind a set operation, which are about all of it."""
+
+    order: tuple[SortItem, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+def read_tail(source: str, tokens: Tokens, span: Span) -> tuple[Tokens, TailText]:
+    """The last query of a set operation without what stands behind it. NotHere."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]")) if _is_mark(token) else 0
+        if depth or not at or not _begins(tokens, at):
+            continue
+        if token.word not in ("ORDER", "LIMIT", "OFFSET"):
+            continue
+        first = at + (2 if token.word == "ORDER" else 1)
+        clauses = dict(_clauses(tokens, token.word, first, span))
+        return tokens[:at], TailText(**_ends(source, clauses, span))
+    return tokens, TailText()
+
+
+def _ends(source: str, clauses: Mapping[str, Tokens], span: Span) -> dict[str, Any]:
+    return {
+        "order": tuple(
+            _sort_item(source, part, span) for part in comma_parts(clauses.get("ORDER", ()))
+        ),
+        "limit": _count(clauses["LIMIT"], span) if "LIMIT" in clauses else None,
+        "offset": _count(clauses["OFFSET"], span) if "OFFSET" in clauses else 0,
+    }
+
+
+def _clauses(tokens: Tokens, name: str, start: int, span: Span) -> Iterator[tuple[str, Tokens]]:
+    """The words of each clause, without the one, or with BY the two, that it begins with. The words
+    of the first, ``name``, begin at ``start``.
+    """
+    depth = cases = 0
     for at, token in enumerate(tokens):
         depth += (token.text in ("(", "[")) - (token.text in (")", "]")) if _is_mark(token) else 0
         cases += (token.word == "CASE") - (token.word == "END" and cases > 0)
@@ -176,19 +201,6 @@ def _is_mark(token: Token) -> bool:
     return token.kind is TokenKind.MARK
 
 
-def _parts(tokens: Tokens) -> Iterator[Tokens]:
-    """What stands between commas, not looking into brackets."""
-    start = depth = 0
-    for at, token in enumerate(tokens):
-        if _is_mark(token):
-            depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-            if token.text == "," and not depth:
-                yield tokens[start:at]
-                start = at + 1
-    if tokens:
-        yield tokens[start:]
-
-
 def _span(tokens: Tokens, whole: Span) -> Span:
     return Span(tokens[0].start, tokens[-1].end) if tokens else whole
 
@@ -211,15 +223,15 @@ def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     match tokens:
         case [star] if star.is_mark("*"):
             return Item(span=span, star="")
-        case [name, dot, star] if dot.is_mark(".") and star.is_mark("*") and _is_name(name):
+        case [name, dot, star] if dot.is_mark(".") and star.is_mark("*") and is_name(name):
             return Item(span=span, star=name.text.lower())
-        case [*words, as_, alias] if as_.word == "AS" and _is_name(alias) and words:
+        case [*words, as_, alias] if as_.word == "AS" and is_name(alias) and words:
             return Item(span=span, value=_expression(source, words, whole), alias=alias.text)
     tree = _whole(source, tokens)
     if tree is not None and not _holds_unread(tree):
         return Item(span=span, value=tree)
     match tokens:
-        case [*words, alias] if words and _is_name(alias) and alias.word not in _NO_ITEM_ALIAS:
+        case [*words, alias] if words and is_name(alias) and alias.word not in _NO_ITEM_ALIAS:
             inner = _whole(source, words)
             if inner is not None:
                 return Item(span=span, value=inner, alias=alias.text)
@@ -230,29 +242,6 @@ def _item(source: str, tokens: Tokens, whole: Span) -> Item:
 
 def _holds_unread(tree: Condition) -> bool:
     return any(isinstance(part, Unread) for part in parts_of(tree))
-
-
-def _is_name(token: Token) -> bool:
-    return token.kind in (TokenKind.WORD, TokenKind.QUOTED)
-
-
-def _from(tokens: Tokens) -> tuple[Span, str]:
-    """The place of a table's name, and its alias."""
-    at = 1
-    while at + 1 < len(tokens) and tokens[at].is_mark("."):
-        at += 2
-    name, rest = tokens[:at], tokens[at:]
-    is_path = at == 1 and name[0].kind is TokenKind.STRING
-    if not is_path and not all(_is_name(token) for token in name[::2]):
-        raise NotHere("what stands behind FROM", _span(tokens, tokens[0].span))
-    match rest:
-        case []:
-            return Span(name[0].start, name[-1].end), ""
-        case [as_, alias] if as_.word == "AS" and _is_name(alias):
-            return Span(name[0].start, name[-1].end), alias.text.lower()
-        case [alias] if _is_name(alias) and alias.word not in _NO_ALIAS:
-            return Span(name[0].start, name[-1].end), alias.text.lower()
-    raise NotHere("more than one table behind FROM", Span(rest[0].start, rest[-1].end))
 
 
 def _sort_item(source: str, tokens: Tokens, whole: Span) -> SortItem:

@@ -12,123 +12,60 @@ from dataclasses import field, replace
 
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
-from acidsql.errors import NestingError, ParseError, Span
+from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant
 from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
-from acidsql.planner.bind.local.inline_rows import inline_relation
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
     ROW_ID,
     ROW_ID_FIELDS,
     LocalQuery,
-    LocalValues,
     Ordering,
     Output,
-    Outside,
     Semantics,
+    SubQueryKind,
 )
-from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.select_text import Item, SelectText, SortItem, read_select
+from acidsql.planner.bind.local.scope import QUERIES, AnyScope, Origin, Scope, type_of
+from acidsql.planner.bind.local.select_text import Item, SelectText, SortItem
 from acidsql.planner.bind.local.spark_names import spark_name
 
 _BOOLEAN, _DATE = PrimitiveType("boolean"), PrimitiveType("date")
 
 
-def local_select(
-    source: str,
-    span: Span,
-    reads: Sequence[Read],
-    outside: Outside,
-    semantics: Semantics,
-    *,
-    named: bool = True,
-    before: Span | None = None,
-) -> LocalQuery | NotHere:
-    """The query ``span`` of ``source`` as a tree, or why it is Spark's. ``reads``: the tables that
-    its analysis has found; ``outside``: what else it reads. ``named``: its columns must be
-    called as Spark calls them. ``before``: its FROM clause, where that stands before INSERT.
-    """
-    try:
-        _check_surroundings(span, reads, outside, semantics)
-        select = _Select(
-            source=source,
-            text=read_select(source, span, before),
-            reads=reads,
-            outside=outside,
-            semantics=semantics,
-            named=named,
-        )
-        return select.query()
-    except NotHere as signal:
-        return signal.to_keep()
-    except (ParseError, NestingError, RecursionError):
-        return NotHere(THESE_WORDS, span)
-
-
-def _check_surroundings(
-    span: Span, reads: Sequence[Read], outside: Outside, semantics: Semantics
-) -> None:
-    if semantics.only_spark is not None:
-        raise NotHere(semantics.only_spark, span)
-    if outside.views:
-        raise NotHere("a view of Spark's session", span)
-    if len(reads) > 1:
-        raise NotHere("more than one table", reads[1].span)
-
-
 @dataclass(slots=True, kw_only=True)
-class _Select:
+class Select:
+    """One SELECT over the rows of ``scope``. ``named``: its columns must be called as Spark calls
+    them.
+    """
+
     source: str
     text: SelectText
-    reads: Sequence[Read]
-    outside: Outside
-    semantics: Semantics
+    scope: AnyScope
     named: bool
-    files: PathRelation | None = None
-    values: LocalValues | None = None
-    scope: Scope = field(init=False)
     aggregates: Aggregates = field(init=False)
     outputs: list[Output] = field(default_factory=list)
     groups: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scope = self._scope()
         self.aggregates = Aggregates(source=self.source, scope=self.scope)
 
-    def _scope(self) -> Scope:
-        if self.text.table is None:
-            if self.reads:
-                raise NotHere("a sub-query", self.reads[0].span)
-            if self.text.inline is not None:
-                return self._inline(self.text.inline)
-            return Scope(table=None, alias="", semantics=self.semantics)
-        if not self.reads and (given := self.outside.files.get(self.text.table)) is not None:
-            scope, self.files = scope_of_files(
-                given, self.text.table, self.semantics, self.text.alias
-            )
-            return scope
-        if len(self.reads) != 1 or self.reads[0].span != self.text.table:
-            raise NotHere("what stands behind FROM", self.text.table)
-        return scope_of(self.reads[0], self.semantics, self.text.alias)
-
-    def _inline(self, span: Span) -> Scope:
-        alias, self.values = inline_relation(self.source, span, self.semantics)
-        columns = tuple((output.name, output.type) for output in self.values.outputs)
-        return Scope(table=None, inline=columns, alias=alias, semantics=self.semantics)
-
-    def query(self) -> LocalQuery:
+    @property
+    def grouped(self) -> bool:
         text = self.text
-        grouped = bool(text.group_by) or any(
+        return bool(text.group_by) or any(
             tree is not None and holds_aggregate(tree)
             for tree in (*(item.value for item in text.items), text.having)
         )
+
+    def query(self, where: Condition | None) -> LocalQuery:
+        """``where``: resolved. NotHere."""
+        text, grouped = self.text, self.grouped
         if text.having is not None and not grouped:
             raise NotHere("HAVING without groups", text.having.span)
-        where = None if text.where is None else condition_of(self.scope, text.where)
         for condition in text.group_by:
             self._group(condition)
         for item in text.items:
@@ -137,14 +74,8 @@ class _Select:
         order = tuple(part for item in text.order for part in self._sorting(item, grouped))
         if text.distinct:
             self._check_distinct(order)
-        return LocalQuery(
-            read=0 if self.reads else None,
-            files=self.files,
-            values=self.values,
-            columns=self.scope.used_columns(),
-            row_id=self.scope.uses_row_id,
-            outputs=tuple(self.outputs),
-            where=where,
+        return replace(
+            self.scope.query(tuple(self.outputs), where),
             grouped=grouped,
             group_by=tuple(self.groups.values()),
             aggregates=tuple(self.aggregates.known.values()),
@@ -153,7 +84,6 @@ class _Select:
             order=order,
             limit=text.limit,
             offset=text.offset,
-            semantics=self.semantics,
         )
 
     # ---- what is put out
@@ -177,13 +107,12 @@ class _Select:
         return self._type(self._value(tree, over_groups), over_groups) == _DATE
 
     def _star(self, item: Item, grouped: bool) -> list[Output]:
-        if grouped or not self.scope.visible or item.star not in ("", self.scope.alias):
+        columns = None if grouped else self.scope.star(item.star or "")
+        if columns is None:
             raise NotHere("* here", item.span)
-        refs = [self.scope.resolved(ColumnRef((name,), item.span)) for name in self.scope.visible]
-        names = [name for name, _ in self.scope.inline] or self.scope.visible
         return [
-            Output(name=name, value=ref, type=self.scope.type_of(ref))
-            for name, ref in zip(names, refs, strict=True)
+            Output(name=name, value=replace(ref, span=item.span), type=self.scope.type_of(ref))
+            for name, ref in columns
         ]
 
     def _value(self, tree: Condition, grouped: bool) -> Condition:
@@ -196,6 +125,8 @@ class _Select:
         match tree:
             case ColumnRef((name,)) if name in self.aggregates.types:
                 return tree
+            case Call(name) if name in QUERIES:
+                return self._single(tree)
             case ColumnRef():
                 name = self.scope.name_of(tree)
                 if name not in self.groups:
@@ -211,9 +142,16 @@ class _Select:
                 return tree
         raise NotHere(THESE_WORDS, tree.span)
 
+    def _single(self, call: Call) -> Condition:
+        """The one value of a query that is computed before there are groups."""
+        query = self.scope.sub_query(call)
+        if query.kind is not SubQueryKind.SCALAR or query.outer:
+            raise NotHere("a sub-query over groups", call.span)
+        return ColumnRef((query.name,), call.span)
+
     def _type(self, value: Condition, grouped: bool) -> HiveType:
         types = {**self.scope.types, **self.aggregates.types} if grouped else self.scope.types
-        return type_of(value, types, self.semantics)
+        return type_of(value, types, self.scope.semantics)
 
     # ---- groups
 
@@ -312,21 +250,26 @@ class _Select:
             raise NotHere("DISTINCT of such values", self.text.items[0].span)
 
 
-def scope_of(read: Read, semantics: Semantics, alias: str = "") -> Scope:
-    """The columns of a table that is read, by its alias. NotHere for a view, and where
-    moments of time depend on a zone.
+def scope_of(read: Read, semantics: Semantics, alias: str = "", number: int = 0) -> Scope:
+    """The columns of a table, which is read ``number`` of the statement, by its alias. NotHere for
+    a view, and where moments of time depend on a zone.
     """
     table = read.table
     if read.in_view or table.view is not None:
         raise NotHere("views", read.span)
-    return Scope(table=table, alias=alias or table.name.table, semantics=semantics)
+    return Scope(
+        table=table,
+        alias=alias or table.name.table,
+        semantics=semantics,
+        origin=Origin(read=number),
+    )
 
 
 def scope_of_files(
-    given: PathRelation | NotHere, span: Span, semantics: Semantics, alias: str
-) -> tuple[Scope, PathRelation]:
-    """The columns of files that are named by their path at ``span``. NotHere as
-    ``scope_of``, and where only Spark reads them.
+    given: PathRelation | NotHere, span: Span, semantics: Semantics, alias: str, number: int = 0
+) -> Scope:
+    """The columns of files that are named by their path at ``span``, the ``number``-th such path.
+    NotHere as ``scope_of``, and where only Spark reads them.
     """
     if isinstance(given, NotHere):
         raise NotHere(given.reason, span)
@@ -336,12 +279,17 @@ def scope_of_files(
     reasons = {c.name.lower(): c.only_spark for c in given.columns if c.only_spark is not None}
     if len(reasons) == len(given.columns):
         raise NotHere(next(iter(reasons.values())), span)
-    inline = tuple((column.name, column.type) for column in given.columns)
-    scope = Scope(table=None, inline=inline, only_spark=reasons, alias=alias, semantics=semantics)
-    return scope, given
+    return Scope(
+        table=None,
+        inline=tuple((column.name, column.type) for column in given.columns),
+        only_spark=reasons,
+        alias=alias,
+        semantics=semantics,
+        origin=Origin(files=given, file_number=number),
+    )
 
 
-def condition_of(scope: Scope, tree: Condition) -> Condition:
+def condition_of(scope: AnyScope, tree: Condition) -> Condition:
     """A condition over the columns of ``scope``. NotHere."""
     resolved = scope.resolved(tree)
     if scope.type_of(resolved) != _BOOLEAN:

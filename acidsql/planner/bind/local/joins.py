@@ -1,0 +1,306 @@
+"""Tables beside each other: which columns a name means, which parts of ON and WHERE are equal
+values, and which are about the rows of one table alone.
+
+A column of a joined table is called by the alias and its name in trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
+
+from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType, VarcharType
+from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, conjuncts, parts_of
+from acidsql.expressions.values import DOUBLE, FLOAT, STRING, wider_type
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.query_trees import (
+    ROW_ID,
+    ROW_ID_FIELDS,
+    Columns,
+    JoinKind,
+    JoinTree,
+    LocalQuery,
+    LocalSource,
+    Output,
+    Semantics,
+)
+from acidsql.planner.bind.local.scope import AnyScope, Scope, all_of, type_of
+
+_KEY_TYPES = frozenset(
+    map(PrimitiveType, "tinyint smallint int bigint string date timestamp boolean binary".split())
+)
+_KEEPS_LEFT = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
+"""Joins that give no row of the right side without one of the left."""
+_KEEPS_RIGHT = frozenset((JoinKind.INNER, JoinKind.RIGHT))
+_ONLY_LEFT = frozenset((JoinKind.SEMI, JoinKind.ANTI))
+
+
+def equal_sides(
+    left: Condition,
+    right: Condition,
+    kinds: tuple[HiveType, HiveType],
+    *,
+    ansi: bool,
+    floats: bool = False,
+) -> tuple[Condition, Condition, HiveType] | None:
+    """Both values in one type whose values are equal to Arrow where they are equal to Spark, and
+    that type; None where there is none. ``floats``: also floating ones, of which the one who
+    compares knows that NaN is equal to itself and -0.0 to 0.0.
+    """
+    kinds = _without_length(kinds[0]), _without_length(kinds[1])
+    if kinds[0] != kinds[1] and STRING in kinds:
+        return None
+    common = wider_type(kinds[0], kinds[1], ansi=ansi)
+    plain = common in _KEY_TYPES or (floats and common in (DOUBLE, FLOAT))
+    if common is None or not (plain or isinstance(common, DecimalType)):
+        return None
+    one, other = (
+        side if kind == common else Cast(side, common, side.span)
+        for side, kind in zip((left, right), kinds, strict=True)
+    )
+    return one, other, common
+
+
+def _without_length(kind: HiveType) -> HiveType:
+    """A varchar's values are texts as they are, where a char's are compared without blanks."""
+    return STRING if isinstance(kind, VarcharType) else kind
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """A table of a join."""
+
+    scope: Scope
+    prefix: str
+
+    @property
+    def members(self) -> list[Side]:
+        return [self]
+
+    def absorbs(self, left: Condition, right: Condition) -> bool:
+        return False
+
+    def pushable(self) -> Iterator[Side]:
+        """The tables whose rows a condition behind the join may leave out before it."""
+        yield self
+
+    def named(self, name: str) -> str:
+        return f"{self.prefix}.{name}"
+
+    def columns(self) -> Columns:
+        scope = self.scope
+        ids = (ROW_ID, *ROW_ID_FIELDS)
+        names = [*(n for n in ids if n in scope.used), *(n for n, _ in scope.used_columns())]
+        return tuple((self.named(name), scope.types[name]) for name in names)
+
+    def tree(self) -> LocalQuery:
+        """The columns that are used, under their names in the join."""
+        outputs = tuple(
+            Output(
+                name=name,
+                value=ColumnRef((name.removeprefix(f"{self.prefix}."),), Span(0, 0)),
+                type=kind,
+            )
+            for name, kind in self.columns()
+        )
+        return self.scope.query(outputs, all_of(self.scope.pushed))
+
+    def push(self, tree: Condition) -> None:
+        """Makes a condition over columns of the join one of the table's own."""
+        self.scope.pushed.append(renamed(tree, lambda name: name.removeprefix(f"{self.prefix}.")))
+
+
+@dataclass(slots=True, kw_only=True)
+class Join:
+    number: int
+    kind: JoinKind
+    left: Side | Join
+    right: Side | Join
+    shown: str
+    semantics: Semantics
+    keys: list[tuple[Condition, Condition]] = field(default_factory=list)
+    rest: list[Condition] = field(default_factory=list)
+
+    @property
+    def members(self) -> list[Side]:
+        """The tables whose columns may be named behind the join."""
+        return self.left.members if self.kind in _ONLY_LEFT else self.both
+
+    @property
+    def both(self) -> list[Side]:
+        return [*self.left.members, *self.right.members]
+
+    @property
+    def types(self) -> dict[str, HiveType]:
+        return {
+            side.named(name): kind for side in self.both for name, kind in side.scope.types.items()
+        }
+
+    def pushable(self) -> Iterator[Side]:
+        if self.kind in _KEEPS_LEFT:
+            yield from self.left.pushable()
+        if self.kind in _KEEPS_RIGHT:
+            yield from self.right.pushable()
+
+    def columns(self) -> Columns:
+        right = () if self.kind in _ONLY_LEFT else self.right.columns()
+        return (*self.left.columns(), *right)
+
+    def tree(self) -> JoinTree:
+        return JoinTree(
+            number=self.number,
+            kind=self.kind,
+            left=self.left.tree(),
+            right=self.right.tree(),
+            keys=tuple(self.keys),
+            rest=all_of(self.rest),
+            columns=(self.left.columns(), self.right.columns()),
+            shown=self.shown,
+            semantics=self.semantics,
+        )
+
+    # ---- conditions
+
+    def take(self, condition: Condition) -> None:
+        """Takes the parts of ON."""
+        for part in conjuncts(condition):
+            if not (self._takes_key(part) or self._pushes(part)):
+                self.rest.append(part)
+
+    def _takes_key(self, part: Condition) -> bool:
+        match part:
+            case Call("=", (one, other)):
+                return self._equal(one, other) or self._equal(other, one)
+        return False
+
+    def _equal(self, left: Condition, right: Condition) -> bool:
+        if not (_is_of(left, self.left.members) and _is_of(right, self.right.members)):
+            return False
+        kinds = [type_of(side, self.types, self.semantics) for side in (left, right)]
+        equal = equal_sides(
+            left, right, (kinds[0], kinds[1]), ansi=self.semantics.ansi, floats=True
+        )
+        if equal is None:
+            return False
+        for side in equal[:2]:
+            type_of(side, self.types, self.semantics)
+        self.keys.append(equal[:2])
+        return True
+
+    def _pushes(self, part: Condition) -> bool:
+        """Whether a part of ON is about the rows of one side that need not be kept."""
+        sides: list[Side] = []
+        if self.kind is not JoinKind.FULL and self.kind is not JoinKind.RIGHT:
+            sides += self.right.pushable()
+        if self.kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI):
+            sides += self.left.pushable()
+        return push(part, sides)
+
+    def absorbs(self, left: Condition, right: Condition) -> bool:
+        """Whether an equality of WHERE became one of ON."""
+        if self.kind is JoinKind.INNER and (self._equal(left, right) or self._equal(right, left)):
+            return True
+        inside: list[Side | Join] = [self.left] if self.kind in _KEEPS_LEFT else []
+        inside += [self.right] if self.kind in _KEEPS_RIGHT else []
+        return any(
+            one.absorbs(left, right)
+            for one in inside
+            if _is_of(left, one.members) and _is_of(right, one.members)
+        )
+
+
+def push(part: Condition, sides: list[Side]) -> bool:
+    """Whether a condition is about the rows of one of the tables alone, which takes it then."""
+    side = next((one for one in sides if _is_of(part, [one])), None)
+    if side is not None:
+        side.push(part)
+    return side is not None
+
+
+def column_of(sides: list[Side], ref: ColumnRef, common: frozenset[str]) -> str:
+    """The one name of the column of these tables that a reference means. NotHere."""
+    named = [(side, name) for side in sides if (name := side.scope.find(ref.parts)) is not None]
+    if len(named) > 1 and not (len(ref.parts) == 1 and ref.parts[0] in common):
+        raise NotHere(f'which "{".".join(ref.parts)}" is meant', ref.span)
+    if not named:
+        raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
+    side, name = named[0]
+    side.scope.name_of(ColumnRef((name,), ref.span))
+    return side.named(name)
+
+
+def _is_of(tree: Condition, sides: list[Side]) -> bool:
+    """Whether a tree names columns of these tables, and no others."""
+    names = [part.parts[0] for part in parts_of(tree) if isinstance(part, ColumnRef)]
+    return bool(names) and all(
+        any(name.startswith(f"{side.prefix}.") for side in sides) for name in names
+    )
+
+
+def renamed(tree: Condition, name: Callable[[str], str]) -> Condition:
+    """The tree with other names for its columns."""
+    match tree:
+        case ColumnRef((old,)):
+            return replace(tree, parts=(name(old),))
+        case Call(arguments=arguments):
+            return replace(tree, arguments=tuple(renamed(one, name) for one in arguments))
+        case Cast(argument=argument):
+            return replace(tree, argument=renamed(argument, name))
+    return tree
+
+
+@dataclass(slots=True, kw_only=True)
+class JoinedScope(AnyScope):
+    """The columns of the tables of a join. ``common``: names of USING, which mean the first table's
+    column that has one.
+    """
+
+    join: Join
+    common: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.types = dict(self.join.types)
+
+    def name_of(self, ref: ColumnRef) -> str:
+        return column_of(self.join.members, ref, self.common)
+
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        return any(side.scope.knows(parts) for side in self.join.members)
+
+    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
+        sides = self.join.members
+        if qualifier:
+            sides = [side for side in sides if side.scope.alias == qualifier]
+        elif self.common:
+            return None  # its columns come first
+        if not sides:
+            return None
+        every: list[tuple[str, ColumnRef]] = []
+        for side in sides:
+            columns = side.scope.star("")
+            if columns is None:
+                return None
+            every += ((n, ColumnRef((side.named(ref.parts[0]),), ref.span)) for n, ref in columns)
+        return every
+
+    def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
+        rest = [] if where is None else [part for part in conjuncts(where) if not self._takes(part)]
+        source: LocalSource = self.join.tree()
+        return LocalQuery(
+            read=None,
+            source=source,
+            columns=self.join.columns(),
+            sub_queries=tuple(self.sub_queries),
+            outputs=outputs,
+            where=all_of(rest),
+            semantics=self.semantics,
+        )
+
+    def _takes(self, part: Condition) -> bool:
+        """Whether a part of WHERE is seen to by the join."""
+        match part:
+            case Call("=", (left, right)) if self.join.absorbs(left, right):
+                return True
+        return push(part, list(self.join.pushable()))
