@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from acidsql.catalog.types import HiveType, parse_type
-from acidsql.errors import BindError
+from acidsql.errors import BindError, Span
 from acidsql.expressions.constants import literal_constant, number_constant
 from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, join_operators
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
@@ -19,6 +19,7 @@ from acidsql.expressions.tree import (
     EXISTS,
     IN_QUERY,
     NOW,
+    OVER,
     SCALAR_QUERY,
     TODAY,
     VOID,
@@ -306,7 +307,7 @@ class _Reader(Cursor):
                     self.expect(")")
                 return Call(token.word, (), self.since(start))
             case TokenKind.WORD if self.mark() == "(" and token.word not in _NO_CALLS:
-                return self.call(token.word, start)
+                return self.over(self.call(token.word, start), start)
             case TokenKind.WORD if token.word in ("NULL", "TRUE", "FALSE"):
                 return literal_constant(self.source, token.span)
             case TokenKind.WORD if (
@@ -366,6 +367,21 @@ class _Reader(Cursor):
         if name in _UNITS_FIRST and len(arguments) > 2:
             raise NotHere(name)
         return Call(name, arguments, self.since(start))
+
+    def over(self, value: Condition, start: int) -> Condition:
+        """A call, or that of a window function with the words of its window."""
+        if self.word() != "OVER" or self.mark(1) != "(":
+            return value
+        self.at += 2
+        opening, depth = self.tokens[self.at - 1], 0
+        while depth or self.mark() != ")":
+            if self.is_past_end():
+                raise NotHere(THESE_WORDS)
+            depth += (self.mark() == "(") - (self.mark() == ")")
+            self.at += 1
+        words = Unread(Span(opening.end, self.tokens[self.at].start))
+        self.at += 1
+        return Call(OVER, (value, words), self.since(start))
 
     def cast(self, start: int) -> Condition:
         argument = self.nested(self.boolean)

@@ -18,6 +18,8 @@ TODAY, NOW = "CURRENT_DATE", "CURRENT_TIMESTAMP"
 """The calls of them, with brackets or without."""
 SCALAR_QUERY, IN_QUERY, EXISTS = "SCALAR QUERY", "IN QUERY", "EXISTS"
 """The calls of queries, whose words are ``Unread``: the last argument."""
+OVER = "OVER"
+"""The call of a function over a window: the call itself, and the words in the brackets."""
 
 
 @dataclass(frozen=True, slots=True)

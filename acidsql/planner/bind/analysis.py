@@ -61,15 +61,16 @@ nobody does.
 
 @dataclass(slots=True)
 class Read:
-    """One reference to a catalog table. ``in_view``: it stands in the query of a view that is read.
-    ``row_id``: the query asks for ROW__ID. ``partition_filter``: conditions that all hold for the
-    partitions it needs. ``condition``: the WHERE over it alone, as far as it is understood.
+    """One reference to a catalog table. ``inside``: of one that stands in the query of a view that
+    is read, its place there, behind those of the views in the queries around it. ``row_id``: the
+    query asks for ROW__ID. ``partition_filter``: conditions that all hold for the partitions it
+    needs. ``condition``: the WHERE over it alone, as far as it is understood.
     """
 
     table: Table
     span: Span
     alias: str
-    in_view: bool = False
+    inside: tuple[Span, ...] = ()
     row_id: bool = False
     predicates: tuple[Predicate, ...] = ()
     partition_filter: list[PartitionCondition] = field(default_factory=list)
@@ -78,16 +79,18 @@ class Read:
 
 @dataclass(slots=True)
 class Analysis:
-    """``paths``: the edits of files in quotes. ``verbatim``: no condition is put into fewer words,
-    as in the text of a view. ``views``: in how many views, one inside the other, the text stands.
-    ``database``: the session's, None where calls of ``current_database()`` are left as they are.
-    ``knows``: tells functions that Spark has not by itself, None where they are not asked about.
-    ``zone``: that whose clock ``current_timestamp()`` shows.
+    """``paths``: the edits of files in quotes. ``queries``: of the views that are read, by their
+    places, each as ``Read.inside`` behind that of the outermost. ``verbatim``: no condition is put
+    into fewer words, as in the text of a view. ``views``: in how many views, one inside the other,
+    the text stands. ``database``: the session's, None where calls of ``current_database()`` are
+    left as they are. ``knows``: tells functions that Spark has not by itself, None where they are
+    not asked about. ``zone``: that whose clock ``current_timestamp()`` shows.
     """
 
     reads: list[Read] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     paths: list[Edit] = field(default_factory=list)
+    queries: dict[tuple[Span, ...], str] = field(default_factory=dict)
     verbatim: bool = False
     views: int = 0
     database: str | None = None
@@ -134,8 +137,10 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
         error.detail = f"in the query of view {read.table.name}"
         raise
     for one in inner.reads[first:]:
+        one.inside = (one.span, *one.inside)
         one.span = read.span
-        one.in_view = True
+    analysis.queries[(read.span,)] = text
+    analysis.queries |= {(read.span, *inside): query for inside, query in inner.queries.items()}
     pieces = edited(Span(0, len(text)), inner.edits)
     return ("(", *(p.span.cut(text) if isinstance(p, Slice) else p for p in pieces), ")")
 

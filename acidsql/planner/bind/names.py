@@ -96,6 +96,7 @@ class Names:
         self.catalog = around.catalog
         self.views: dict[str, None] = {}
         self.files: dict[Span, PathRelation | NotHere] = {}
+        self.view_texts: dict[tuple[Span, ...], str] = {}
         self.parsed: dict[Span, Parsed] = {}
         self.conditions: dict[Span, Condition | None] = {}
         self.losses = Losses(around.warn, strict=around.settings.flag("acidsql.ansi"))
@@ -152,7 +153,10 @@ class Names:
             and names[0] in FILE_SOURCES
             and self.catalog.find_database(names[0]) is None
         ):
-            self.files[span] = self.around.find_files(names[0], parts[1])
+            files = self.around.find_files(names[0], parts[1])
+            known = self.files.setdefault(span, files)
+            if known != files:  # another text, that of a view, has a path at the same place
+                self.files[span] = NotHere("files of several texts")
             return None
         if len(names) > 2:
             raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
@@ -227,6 +231,7 @@ class Names:
         around = self.around
         return Analysis(
             reads=[] if reads is None else reads,
+            queries=self.view_texts,
             database=around.database,
             knows=around.knows_function,
             zone=around.semantics.zone,
@@ -244,7 +249,7 @@ class Names:
     @property
     def outside(self) -> Outside:
         """What the statement reads that is no table, as far as it is known."""
-        return Outside(views=tuple(self.views), files=self.files)
+        return Outside(views=tuple(self.views), files=self.files, queries=self.view_texts)
 
     def queries(self, analysis: Analysis, span: Span) -> Queries:
         """What makes trees of queries inside of expressions. NotHere, at ``span``."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,16 +32,20 @@ from acidsql.storage.stored import arrow_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_DIVIDING = Context(prec=100, rounding=ROUND_HALF_UP)
 _SLACK = 65_536
 """Rows of partial results that are kept before they are put together."""
 _PARTS: dict[Function, tuple[tuple[str, str], ...]] = {
     Function.COUNT: (("count", "sum"),),
+    Function.COUNT_DISTINCT: (("count_distinct", ""),),
     Function.MIN: (("min", "min"),),
     Function.MAX: (("max", "max"),),
     Function.SUM: (("sum", "sum"),),
     Function.AVG: (("sum", "sum"), ("count", "sum")),
 }
-"""What is kept of the values of a batch, and how two of these become one."""
+"""What is kept of the values of a batch, and how two of these become one. Of different values all
+are kept.
+"""
 _MOST = {Function.SUM: 1 << 63, Function.AVG: 1 << 53}
 """Below this a sum of whole numbers is exact, in whatever order: as a bigint, as a double."""
 
@@ -110,6 +115,7 @@ class Groups:
     _partial: list[pa.Table] = field(default_factory=list)
     _rows: int = 0
     _merged: int = 0
+    _weight: int = 0
     _bounds: dict[str, int] = field(default_factory=dict)
     _negative_zeros: set[str] = field(default_factory=set)
 
@@ -133,11 +139,20 @@ class Groups:
             names = [*names, name]
             asked += [(name, first) for first, _ in _PARTS[aggregate.function]]
         table = pa.Table.from_arrays(columns, names=names)
+        if self._keeps_rows:
+            self._partial.append(table)
+            self._rows, self._weight = self._rows + rows, self._weight + table.nbytes
+            self.held(self._rows, self._weight)
+            return
         self._partial.append(self._grouped(table, asked))
         self._rows += self._partial[-1].num_rows
         # As many as there are groups already: else each batch would go over all of them.
         if self._rows > _SLACK + 2 * self._merged and len(self._partial) > 1:
             self._merge()
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return any(one.function is Function.COUNT_DISTINCT for one in self.aggregates)
 
     @property
     def _key_names(self) -> list[str]:
@@ -152,6 +167,8 @@ class Groups:
                 if pa.types.is_integer(values.type):
                     self._check_range(aggregate, values)
                 return values.cast(pa.float64()) if pa.types.is_float32(values.type) else values
+            case Function.COUNT_DISTINCT:
+                return sortable(values)
             case Function.MIN | Function.MAX:
                 if has_negative_zero(values):
                     self._negative_zeros.add(aggregate.name)
@@ -181,6 +198,11 @@ class Groups:
         import pyarrow as pa
 
         names = self._key_names
+        if self._keeps_rows:
+            parts = [
+                (one.name, first) for one in self.aggregates for first, _ in _PARTS[one.function]
+            ]
+            return self._grouped(pa.concat_tables(self._partial), parts)
         asked = [
             (f"{aggregate.name}_{first}", second)
             for aggregate in self.aggregates
@@ -221,6 +243,8 @@ class Groups:
             for first, _ in _PARTS[aggregate.function]
         ]
         match aggregate.function:
+            case Function.AVG if pa.types.is_decimal(kind):
+                return _averages(parts[0], parts[1], kind)
             case Function.AVG:
                 total, count = (part.cast(kind) for part in parts)
                 zero, nothing = arrow_scalar(0.0, pa.float64()), arrow_scalar(None, kind)
@@ -231,6 +255,16 @@ class Groups:
                     raise NotHere(f"{aggregate.function} of 0.0 and -0.0")
                 return values
         return parts[0].cast(kind)
+
+
+def _averages(totals: pa.Array, counts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Averages of decimals, rounded as Spark's division rounds them."""
+    places = Decimal(1).scaleb(-kind.scale)
+    values = [
+        None if not count else _DIVIDING.quantize(_DIVIDING.divide(total, Decimal(count)), places)
+        for total, count in zip(totals.to_pylist(), counts.to_pylist(), strict=True)
+    ]
+    return arrow_array(values, kind)
 
 
 def _of_all(table: pa.Table, asked: Sequence[tuple[str, str]]) -> pa.Table:
@@ -249,6 +283,8 @@ def _of_column(values: pa.Array, part: str) -> pa.Scalar:
     match part:
         case "count":
             return pc.count(values)
+        case "count_distinct":
+            return pc.count_distinct(values)
         case "min" | "max":
             return pc.min_max(values)[part]
     if not pa.types.is_floating(values.type):
@@ -263,5 +299,6 @@ def _of_column(values: pa.Array, part: str) -> pa.Scalar:
 def _of_nothing(aggregate: Aggregate) -> pa.Array:
     """What an aggregate is of no rows."""
 
-    value = 0 if aggregate.function is Function.COUNT else None
+    counts = aggregate.function in (Function.COUNT, Function.COUNT_DISTINCT)
+    value = 0 if counts else None
     return arrow_array([value], arrow_type(aggregate.type))

@@ -218,7 +218,7 @@ class Driver:
             operator.max_bytes is None
             and isinstance(query, LocalQuery)
             and query.scan in flow.batches
-            and not (query.grouped or query.distinct or query.order)
+            and not (query.grouped or query.windows or query.distinct or query.order)
         )
 
     def stream(self, operator: LocalRows, flow: Flow, figures: Figures) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ Rows that the order leaves equal come as they were read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from acidsql.lazy_dataclass import dataclass
 from acidsql.run.driver.held import Held, hold_all
@@ -19,6 +19,15 @@ _SLACK = 65_536
 """Rows that are kept beyond those wanted before they are sorted out."""
 _HEAVY = 16 << 20
 """Bytes of rows that are sorted out as soon as they are twice as many as are wanted."""
+
+
+class SortKey(Protocol):
+    """The order of one value of rows."""
+
+    @property
+    def descending(self) -> bool: ...
+    @property
+    def nulls_first(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +66,24 @@ def first_rows(
 
 def ordered(table: pa.Table, keys: Sequence[Key], count: int | None) -> pa.Table:
     """The first rows of a table in the order of ``keys``."""
+    indices = sorted_indices([(whole_array(table.column(key.column)), key) for key in keys])
+    return table.take(indices if count is None else indices[:count])
+
+
+def sorted_indices(by: Sequence[tuple[pa.Array, SortKey]]) -> pa.Array:
+    """The places of rows in the order of these values. Rows that it leaves equal stay as they
+    are.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns: list[pa.Array] = []
     orders: list[tuple[str, str]] = []
-    for key in keys:
-        values = whole_array(table.column(key.column))
+    for values, key in by:
         if values.null_count:
             orders.append((str(len(columns)), "descending" if key.nulls_first else "ascending"))
             columns.append(values.is_null())
         orders.append((str(len(columns)), "descending" if key.descending else "ascending"))
         columns.append(sortable(values))
-    by = pa.Table.from_arrays(columns, names=[str(i) for i in range(len(columns))])
-    indices = pc.sort_indices(by, sort_keys=orders)
-    return table.take(indices if count is None else indices[:count])
+    table = pa.Table.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+    return pc.sort_indices(table, sort_keys=orders)

@@ -94,6 +94,7 @@ class _Rows:
             self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
         self.types |= {one.name: one.type for one in self.query.aggregates}
         self.types |= {one.name: one.type for one in self.query.sub_queries}
+        self.types |= {one.name: one.type for one in self.query.windows}
 
     def table(self, batches: Batches, max_bytes: int | None) -> pa.Table:
         import pyarrow as pa
@@ -103,6 +104,8 @@ class _Rows:
         if query.grouped:
             groups = self._grouped(sources, at_most(max_bytes))
             sources = self._filtered(self._answered(groups, single=True), query.having)
+        if query.windows:
+            sources = self._windowed(sources, at_most(max_bytes))
         wanted = None if query.limit is None else query.limit + query.offset
         computed, held = self._computed(sources), at_most(max_bytes)
         if query.distinct:
@@ -144,6 +147,16 @@ class _Rows:
         if empty:
             kinds = [pa.field(n, arrow_type(self.types[n])) for n in self._source_names]
             yield pa.RecordBatch.from_pylist([], pa.schema(kinds))
+
+    def _windowed(self, batches: Batches, held: Held) -> Iterator[pa.RecordBatch]:
+        """All rows, with a column for each window function."""
+        import pyarrow as pa
+
+        from acidsql.run.driver.new_rows import one_batch
+        from acidsql.run.driver.windows import with_windows
+
+        tables = _within((pa.Table.from_batches([batch]) for batch in batches), held)
+        yield with_windows(one_batch(pa.concat_tables(tables)), self.query.windows, self._value)
 
     def _answered(self, batches: Batches, *, single: bool = False) -> Iterator[pa.RecordBatch]:
         """The batches with a column for each sub-query. ``single``: for each that is one value."""

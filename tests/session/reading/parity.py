@@ -51,7 +51,8 @@ def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
     table = result.to_arrow()
     kinds = [(field.name, str(field.type)) for field in table.schema]
     rows = [repr(row) for row in result.rows()]
-    in_order = [row.replace("-0.0", "0.0") for row in rows] if "ORDER BY" in query else []
+    ordered = "ORDER BY" in query.rpartition(")")[2]  # and not inside of a window or a sub-query
+    in_order = [row.replace("-0.0", "0.0") for row in rows] if ordered else []
     return columns, kinds, sorted(rows), in_order
 
 

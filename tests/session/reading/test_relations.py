@@ -160,6 +160,71 @@ def named(draw: st.DrawFn) -> str:
             return f"WITH {first}, {second} SELECT k, n FROM v WHERE n > 0"
 
 
+@st.composite
+def windows(draw: st.DrawFn) -> str:
+    """Functions over windows; numbers of rows where the order leaves no choice."""
+    table = draw(st.sampled_from(TABLES))
+    key = draw(st.sampled_from(("x", "i", "o", "c", "y", "d", "i, x", "t + 1")))
+    by = f"PARTITION BY {key} " if draw(st.booleans()) else ""
+    name = draw(st.sampled_from(("i", "b", "d", "x", "m", "y", "f")))
+    order = f"ORDER BY {name}{draw(st.sampled_from(('', ' DESC', ' NULLS LAST')))}"
+    every = ", ".join(one for one in NAMES if one != "r")
+    argument = draw(st.sampled_from(("i", "x", "m", "t", "d", "y", "b")))
+    function = draw(
+        st.sampled_from(
+            (
+                f"rank() OVER ({by}{order})",
+                f"dense_rank() OVER ({by}{order})",
+                f"count({argument}) OVER ({by}{order})",
+                f"sum(i) OVER ({by}{order})",
+                f"sum(t) OVER ({by})",
+                f"sum(m) OVER ({by})",
+                f"max({argument}) OVER ({by})",
+                f"min({argument}) OVER ({by})",
+                f"count(*) OVER ({by}{order})",
+                f"avg(i) OVER ({by})",
+                f"avg(m) OVER ({by})",
+                f"row_number() OVER ({by}{order}, {every})",
+                f"lag({argument}) OVER ({by}{order}, {every})",
+                f"lead({argument}, 2) OVER ({by}{order}, {every})",
+                f"1 + rank() OVER ({order})",
+            )
+        )
+    )
+    query = f"SELECT i, x, {argument}, {function} AS w FROM {table}{_where(draw)}"
+    return (
+        f"SELECT DISTINCT i, w FROM ({query}) q WHERE w > 1"
+        if not draw(st.integers(0, 3)) and argument not in "ix" and "rank" in function
+        else query
+    )
+
+
+@st.composite
+def different(draw: st.DrawFn) -> str:
+    """Counts of different values, averages of decimals."""
+    key = draw(st.sampled_from(("", "x", "o", "i", "y")))
+    items = draw(
+        st.lists(
+            st.sampled_from(
+                (
+                    *(f"count(DISTINCT {n})" for n in NAMES),
+                    "avg(m)",
+                    "sum(m)",
+                    "avg(w)",
+                    "max(i)",
+                    "count(*)",
+                    "count(DISTINCT i + 1) AS c",
+                )
+            ),
+            min_size=1,
+            max_size=3,
+        )
+    )
+    listed = ", ".join([*([key] if key else []), *items])
+    group = f" GROUP BY {key}" if key else ""
+    return f"SELECT {listed} FROM {draw(st.sampled_from(TABLES))}{_where(draw)}{group}"
+
+
 def _select(draw: st.DrawFn, items: list[str]) -> str:
     return f"SELECT {', '.join(items)} FROM {draw(st.sampled_from(TABLES))}{_where(draw)}"
 
@@ -179,7 +244,9 @@ def _relation(draw: st.DrawFn) -> str:
     )
 
 
-QUERIES = st.one_of(joins(), crossed(), common_columns(), sets(), asking(), named())
+QUERIES = st.one_of(
+    joins(), crossed(), common_columns(), sets(), asking(), named(), windows(), different()
+)
 
 
 @given(query=QUERIES, ansi=st.booleans())

@@ -19,7 +19,9 @@ from acidsql.catalog.types import (
 )
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import (
+    OVER,
     VOID,
     Call,
     Cast,
@@ -27,22 +29,41 @@ from acidsql.expressions.tree import (
     Condition,
     Constant,
     Unread,
-    parts_of,
 )
 from acidsql.lazy_dataclass import dataclass
+from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.planner.bind.local.scope import AnyScope
 
-_FUNCTIONS = {function.name: function for function in Function}
+_FUNCTIONS = {f.name: f for f in Function if f is not Function.COUNT_DISTINCT}
+"""By their names in SQL."""
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATING = ("float", "double")
 _BIGINT, _DOUBLE, _STRING = (PrimitiveType(name) for name in ("bigint", "double", "string"))
 _MORE_DIGITS = 10
 """What the sum of decimals has more than each of them."""
+_MORE_PLACES = 4
+"""What their average has more, behind the point."""
+
+
+def distinct_values(source: str, words: Span) -> Condition | None:
+    """What DISTINCT stands before in the words of an argument; None for other words."""
+    tokens = tokens_in(source, words)
+    if len(tokens) < 2 or tokens[0].word != "DISTINCT":
+        return None
+    return read_expression(source, tokens[1:])
 
 
 def holds_aggregate(tree: Condition) -> bool:
-    return any(isinstance(part, Call) and part.name in _FUNCTIONS for part in parts_of(tree))
+    """Whether an aggregate is in the tree that is not one over a window."""
+    match tree:
+        case Call(name, (Call(arguments=arguments), _)) if name == OVER:
+            return any(map(holds_aggregate, arguments))
+        case Call(name, arguments):
+            return name in _FUNCTIONS or any(map(holds_aggregate, arguments))
+        case Cast(argument=argument):
+            return holds_aggregate(argument)
+    return False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +84,11 @@ class Aggregates:
         names. NotHere.
         """
         match tree:
+            case Call("COUNT", (Unread(words),), span) if (
+                counted := distinct_values(self.source, words)
+            ) is not None:
+                aggregate = self._aggregate(Function.COUNT_DISTINCT, (counted,), span)
+                return ColumnRef((aggregate.name,), span)
             case Call(name, arguments, span) if name in _FUNCTIONS:
                 aggregate = self._aggregate(_FUNCTIONS[name], arguments, span)
                 return ColumnRef((aggregate.name,), span)
@@ -84,7 +110,7 @@ class Aggregates:
                 function=function,
                 argument=argument,
                 argument_type=argument_type,
-                type=_result(function, argument_type, span),
+                type=result_type(function, argument_type, span),
             )
         return self.known[key]
 
@@ -103,9 +129,12 @@ class Aggregates:
         raise NotHere("this aggregate", span)
 
 
-def _result(function: Function, argument: HiveType | None, span: Span) -> HiveType:
+def result_type(function: Function, argument: HiveType | None, span: Span) -> HiveType:
+    """The type of an aggregate of values of a type. NotHere."""
     match function, argument:
         case Function.COUNT, _:
+            return _BIGINT
+        case Function.COUNT_DISTINCT, _ if argument is not None and is_groupable(argument):
             return _BIGINT
         case ((Function.MIN | Function.MAX), CharType() | VarcharType()):
             return _STRING
@@ -119,6 +148,10 @@ def _result(function: Function, argument: HiveType | None, span: Span) -> HiveTy
             return DecimalType(precision + _MORE_DIGITS, scale)
         case Function.SUM, PrimitiveType(name) if name in _FLOATING:
             return _DOUBLE
+        case Function.AVG, DecimalType(precision, scale) if (
+            precision + _MORE_DIGITS <= MAX_DECIMAL_PRECISION
+        ):
+            return DecimalType(precision + _MORE_PLACES, scale + _MORE_PLACES)
         case Function.AVG, PrimitiveType(name) if name in (*_INTEGERS, *_FLOATING):
             return _DOUBLE
     raise NotHere(f"{function} of {argument}", span)

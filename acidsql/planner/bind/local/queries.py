@@ -97,12 +97,14 @@ def local_select(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
-    """The queries of one statement. ``reads``: the tables by the places of their names, with their
-    numbers. ``tables``: those of WITH that may be named.
+    """The queries of one text: that of the statement, or of a view that stands at ``inside``.
+    ``reads``: the tables by the places of their names, with their numbers. ``tables``: those of
+    WITH that may be named.
     """
 
     source: str
-    reads: Mapping[Span, tuple[int, Read]]
+    inside: tuple[Span, ...] = ()
+    reads: Mapping[tuple[Span, ...], tuple[int, Read]]
     outside: Outside
     semantics: Semantics
     tables: Mapping[str, CommonTable] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class Queries:
             raise NotHere(semantics.only_spark, span)
         if outside.views:
             raise NotHere("a view of Spark's session", span)
-        by_span = {read.span: (number, read) for number, read in enumerate(reads)}
+        by_span = {(read.span, *read.inside): (n, read) for n, read in enumerate(reads)}
         return Queries(source=source, reads=by_span, outside=outside, semantics=semantics)
 
     def scope_of(self, read: Read) -> Scope:
@@ -146,7 +148,7 @@ class Queries:
 
     def _with(self, name: str, span: Span, columns: tuple[str, ...]) -> Queries:
         query = self.query(tokens_in(self.source, span), span, named=not columns)
-        names = columns or tuple(output.name.lower() for output in query.outputs)
+        names = columns or tuple(output.name for output in query.outputs)
         if len(names) != len(query.outputs):
             raise NotHere("a list of other columns than the query has", span)
         table = CommonTable(
@@ -181,26 +183,46 @@ class Queries:
                 alias, values = inline_relation(self.source, span, self.semantics)
                 columns = tuple((output.name, output.type) for output in values.outputs)
                 return self._inline(columns, alias, Origin(values=values))
-            case DerivedText(span=span, alias=alias):
-                query = self.query(tokens_in(self.source, span), span, named=True)
-                names = tuple(output.name for output in query.outputs)
+            case DerivedText(span=span, alias=alias, columns=given):
+                query = self.query(tokens_in(self.source, span), span, named=not given)
+                names = given or tuple(output.name for output in query.outputs)
+                if len(names) != len(query.outputs):
+                    raise NotHere("a list of other columns than the query has", span)
+                query = _named(query, names)
                 columns = _columns_of(query, names, span)
                 return self._inline(columns, alias, Origin(source=query))
             case TableText(span=span, alias=alias):
                 return self._table(span, alias)
 
     def _table(self, span: Span, alias: str) -> Scope:
-        if (given := self.outside.files.get(span)) is not None:
-            number = list(self.outside.files).index(span)
-            return scope_of_files(given, span, self.semantics, alias, number)
-        if (numbered := self.reads.get(span)) is not None:
+        at = (*self.inside, span)
+        if (text := self.outside.queries.get(at)) is not None:
+            return self._view(text, at, alias)
+        if (numbered := self.reads.get(at)) is not None:
             number, read = numbered
             return scope_of(read, self.semantics, alias, number)
+        if not self.inside and (given := self.outside.files.get(span)) is not None:
+            number = list(self.outside.files).index(span)
+            return scope_of_files(given, span, self.semantics, alias, number)
         name = tokens_in(self.source, span)[0].text.lower()
         table = self.tables.get(name)
         if table is None:
             raise NotHere("what stands behind FROM", span)
         return self._inline(table.columns, alias or name, Origin(source=table))
+
+    def _view(self, text: str, at: tuple[Span, ...], alias: str) -> Scope:
+        """A view as the query that it is."""
+        span = at[-1]
+        inner = replace(self, source=text, inside=at, tables={})
+        try:
+            whole = Span(0, len(text))
+            query = inner.query(tokens_in(text, whole), whole, named=True)
+        except NotHere as signal:
+            raise NotHere(f"{signal.reason} in a view", span) from signal
+        names = tuple(output.name for output in query.outputs)
+        columns = _columns_of(query, names, span)
+        name = tokens_in(self.source, span)[-1].text.lower()
+        return self._inline(columns, alias or name, Origin(source=query))
 
     def _inline(self, columns: Columns, alias: str, origin: Origin) -> Scope:
         return Scope(
@@ -512,8 +534,12 @@ def _types(given: LocalQuery | SetTree) -> tuple[HiveType, ...]:
 
 def _numbered(query: LocalQuery) -> LocalQuery:
     """The query with its columns called by their places."""
-    outputs = (replace(output, name=str(at)) for at, output in enumerate(query.outputs))
-    return replace(query, outputs=tuple(outputs))
+    return _named(query, [str(number) for number in range(len(query.outputs))])
+
+
+def _named(query: LocalQuery, names: Sequence[str]) -> LocalQuery:
+    pairs = zip(query.outputs, names, strict=True)
+    return replace(query, outputs=tuple(replace(output, name=name) for output, name in pairs))
 
 
 def _cast(value: Condition, kind: HiveType, wide: HiveType) -> Condition:

@@ -52,9 +52,10 @@ class Output:
 
 
 class Function(StrEnum):
-    """An aggregate. COUNT without an argument counts rows."""
+    """An aggregate. COUNT without an argument counts rows, COUNT_DISTINCT different values."""
 
     COUNT = "count"
+    COUNT_DISTINCT = "count_distinct"
     MIN = "min"
     MAX = "max"
     SUM = "sum"
@@ -78,6 +79,33 @@ class Ordering:
     type: HiveType
     descending: bool
     nulls_first: bool
+
+
+class WindowFunction(StrEnum):
+    """What is computed of each row among those of its window; an aggregate is one, too."""
+
+    ROW_NUMBER = "row_number"
+    RANK = "rank"
+    DENSE_RANK = "dense_rank"
+    LAG = "lag"
+    LEAD = "lead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """``name``: of the column that its values are to outputs and ORDER BY. ``partition``: the
+    values that rows of one window have in common. An aggregate with an ``order`` is that of the
+    rows up to the last one that is equal in it. ``offset``: of LAG and LEAD, in rows.
+    """
+
+    name: str
+    function: WindowFunction | Function
+    argument: Condition | None
+    argument_type: HiveType | None
+    offset: int
+    partition: tuple[Condition, ...]
+    order: tuple[Ordering, ...]
+    type: HiveType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +216,9 @@ class LocalQuery:
     ``row_id``: its ROW__ID is. ``sub_queries``: those that trees name as columns.
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
-    outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``order`` is
-    over the columns of the table, also where ``distinct`` is asked: then each is an output, too.
+    outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``windows``:
+    those that outputs and ``order`` name as columns, of a query without groups. ``order`` is over
+    the columns of the table, also where ``distinct`` is asked: then each is an output, too.
     """
 
     read: int | None
@@ -206,6 +235,7 @@ class LocalQuery:
     group_by: tuple[Condition, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     having: Condition | None = None
+    windows: tuple[Window, ...] = ()
     distinct: bool = False
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
@@ -255,11 +285,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """What a query reads that is no table. ``views``: the names that Spark knows. ``files``: by the
-    places of their paths, or why only Spark reads them.
+    """What a query reads that is no table. ``views``: the names that Spark knows. ``queries``: of
+    the catalog's views, as ``Analysis`` has them. ``files``: by the places of their paths, or why
+    only Spark reads them.
     """
 
     views: tuple[str, ...] = ()
+    queries: Mapping[tuple[Span, ...], str] = field(default_factory=dict)
     files: Mapping[Span, PathRelation | NotHere] = field(default_factory=dict)
 
 

@@ -33,10 +33,11 @@ class InlineText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedText:
-    """A query in brackets; ``span`` is inside of them."""
+    """A query in brackets; ``span`` is inside of them. ``columns``: () for its own names."""
 
     span: Span
     alias: str
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,13 @@ def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
     if not condition:
         raise NotHere(THESE_WORDS, _span(tokens))
     if rest[behind].word == "USING":
-        return JoinText(span=span, kind=kind, left=left, right=right, using=_names(condition))
+        return JoinText(
+            span=span,
+            kind=kind,
+            left=left,
+            right=right,
+            using=tuple(map(str.lower, _names(condition))),
+        )
     tree = read_expression(source, join_operators(condition))
     if tree is None:
         raise NotHere(THESE_WORDS, _span(condition))
@@ -156,7 +163,7 @@ def _names(tokens: Tokens) -> tuple[str, ...]:
     named = tokens[0].is_mark("(") and tokens[-1].is_mark(")") and len(inside) % 2 == 1
     if not named or not all(map(is_name, inside[::2])):
         raise NotHere(THESE_WORDS, _span(tokens))
-    return tuple(token.text.lower() for token in inside[::2])
+    return tuple(token.text for token in inside[::2])
 
 
 def _primary(tokens: Tokens, around: Tokens) -> TableText | InlineText | DerivedText:
@@ -168,7 +175,12 @@ def _primary(tokens: Tokens, around: Tokens) -> TableText | InlineText | Derived
         end = closing(tokens)
         if end < 2 or tokens[1].word not in ("SELECT", "WITH", "("):
             raise NotHere("what stands behind FROM", _span(tokens))
-        return DerivedText(span=_span(tokens[1:end]), alias=_alias(tokens[end + 1 :]))
+        behind = tokens[end + 1 :]
+        columns: tuple[str, ...] = ()
+        if behind and behind[-1].is_mark(")"):
+            opening = next(at for at, token in enumerate(behind) if token.is_mark("("))
+            behind, columns = behind[:opening], _names(behind[opening:])
+        return DerivedText(span=_span(tokens[1:end]), alias=_alias(behind), columns=columns)
     at = 1
     while at + 1 < len(tokens) and tokens[at].is_mark("."):
         at += 2

@@ -154,6 +154,31 @@ def read_tail(source: str, tokens: Tokens, span: Span) -> tuple[Tokens, TailText
     return tokens, TailText()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowText:
+    partition: tuple[Condition, ...]
+    order: tuple[SortItem, ...]
+
+
+def read_window(source: str, span: Span) -> WindowText:
+    """The words in the brackets behind OVER. NotHere for a frame of its own."""
+    tokens = tokens_in(source, span)
+    words = [token.word for token in tokens]
+    if any(word in ("ROWS", "RANGE", "DISTRIBUTE", "SORT", "CLUSTER") for word in words):
+        raise NotHere("this window", span)
+    partition: Tokens = ()
+    if words[:2] == ["PARTITION", "BY"]:
+        end = next((at for at in range(2, len(tokens)) if _begins(tokens, at)), len(tokens))
+        partition, tokens = tokens[2:end], tokens[end:]
+    order = tokens[2:] if [token.word for token in tokens[:2]] == ["ORDER", "BY"] else ()
+    if len(order) + 2 != len(tokens) and tokens:
+        raise NotHere("this window", span)
+    return WindowText(
+        partition=tuple(_expression(source, part, span) for part in comma_parts(partition)),
+        order=tuple(_sort_item(source, part, span) for part in comma_parts(order)),
+    )
+
+
 def _ends(source: str, clauses: Mapping[str, Tokens], span: Span) -> dict[str, Any]:
     return {
         "order": tuple(

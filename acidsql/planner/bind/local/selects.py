@@ -32,6 +32,7 @@ from acidsql.planner.bind.local.query_trees import (
 from acidsql.planner.bind.local.scope import QUERIES, AnyScope, Origin, Scope, type_of
 from acidsql.planner.bind.local.select_text import Item, SelectText, SortItem
 from acidsql.planner.bind.local.spark_names import spark_name
+from acidsql.planner.bind.local.windows import Windows, holds_window
 
 _BOOLEAN, _DATE = PrimitiveType("boolean"), PrimitiveType("date")
 
@@ -47,11 +48,17 @@ class Select:
     scope: AnyScope
     named: bool
     aggregates: Aggregates = field(init=False)
+    windows: Windows = field(init=False)
     outputs: list[Output] = field(default_factory=list)
     groups: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.aggregates = Aggregates(source=self.source, scope=self.scope)
+        self.windows = Windows(
+            source=self.source,
+            scope=self.scope,
+            ordering=lambda value, item: self._ordering(value, item, grouped=False),
+        )
 
     @property
     def grouped(self) -> bool:
@@ -80,6 +87,7 @@ class Select:
             group_by=tuple(self.groups.values()),
             aggregates=tuple(self.aggregates.known.values()),
             having=having,
+            windows=tuple(self.windows.known),
             distinct=text.distinct,
             order=order,
             limit=text.limit,
@@ -118,8 +126,24 @@ class Select:
     def _value(self, tree: Condition, grouped: bool) -> Condition:
         """The tree over the columns of the table, or over those of groups and aggregates."""
         if not grouped:
-            return self.scope.resolved(tree)
+            return self._over_rows(tree)
         return self._over_groups(self.aggregates.lifted(tree))
+
+    def _over_rows(self, tree: Condition) -> Condition:
+        if not holds_window(tree):
+            return self.scope.resolved(tree)
+        return self._around(self.windows.lifted(tree))
+
+    def _around(self, tree: Condition) -> Condition:
+        """What is around window functions."""
+        match tree:
+            case ColumnRef((name,)) if any(name == one.name for one in self.windows.known):
+                return tree
+            case Call(arguments=arguments) if arguments:
+                return replace(tree, arguments=tuple(map(self._around, arguments)))
+            case Cast(argument=argument):
+                return replace(tree, argument=self._around(argument))
+        return self.scope.resolved(tree)
 
     def _over_groups(self, tree: Condition) -> Condition:
         match tree:
@@ -217,7 +241,7 @@ class Select:
             lifted = self.aggregates.lifted(tree)
             value = self._over_groups(self._of_results(lifted, grouped=True))
         else:
-            value = self.scope.resolved(self._of_results(tree, grouped=False))
+            value = self._around(self._of_results(tree, grouped=False))
         if isinstance(value, ColumnRef) and value.parts == (ROW_ID,):
             fields = [self.scope.resolved(ColumnRef((n,), value.span)) for n in ROW_ID_FIELDS]
             return [self._ordering(field, item, grouped) for field in fields]
@@ -255,7 +279,7 @@ def scope_of(read: Read, semantics: Semantics, alias: str = "", number: int = 0)
     a view, and where moments of time depend on a zone.
     """
     table = read.table
-    if read.in_view or table.view is not None:
+    if table.view is not None:
         raise NotHere("views", read.span)
     return Scope(
         table=table,

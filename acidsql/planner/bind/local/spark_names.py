@@ -10,6 +10,7 @@ from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant,
 from acidsql.expressions.vectors.functions import FUNCTIONS
 from acidsql.parser.tokens import TokenKind, tokenize, tokens_in
 from acidsql.planner.bind.current_database import CALLS, called
+from acidsql.planner.bind.local.aggregates import distinct_values
 from acidsql.planner.bind.local.query_trees import ROW_ID, Function
 
 _INFIX = frozenset("= < <= > >= + - * / % & | ^ AND OR <=>".split())
@@ -82,8 +83,12 @@ def _constant(source: str, constant: Constant) -> str | None:
 
 def _call(source: str, call: Call, is_day: IsDay) -> str | None:
     match call:
-        case Call("COUNT", (Unread(),)):
-            return "count(1)"
+        case Call("COUNT", (Unread(words),)):
+            counted = distinct_values(source, words)
+            if counted is None:
+                return "count(1)"
+            shown = _words(source, counted, is_day)
+            return None if shown is None else f"count(DISTINCT {shown})"
         case Call("+" | "-" as sign, (one, other)) if is_day(one) or is_day(other):
             day, count = (one, other) if is_day(one) else (other, one)
             name = "DATE_ADD" if sign == "+" else "DATE_SUB"

@@ -1,0 +1,122 @@
+"""Window functions in the trees of a query: each becomes a column of its own, which the rest of its
+tree is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field, replace
+
+from acidsql.catalog.types import PrimitiveType
+from acidsql.errors import Span
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.tree import OVER, Call, Cast, ColumnRef, Condition, Constant, Unread
+from acidsql.lazy_dataclass import dataclass
+from acidsql.planner.bind.local.aggregates import is_groupable, result_type
+from acidsql.planner.bind.local.query_trees import Function, Ordering, Window, WindowFunction
+from acidsql.planner.bind.local.scope import AnyScope
+from acidsql.planner.bind.local.select_text import SortItem, read_window
+
+_INT = PrimitiveType("int")
+_WHOLE = frozenset(map(PrimitiveType, ("tinyint", "smallint", "int", "bigint")))
+_NUMBERING = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DENSE_RANK)
+_OF_OTHERS = (WindowFunction.LAG, WindowFunction.LEAD)
+_FUNCTIONS: dict[str, WindowFunction | Function] = {
+    **{one.name: one for one in WindowFunction},
+    **{one.name: one for one in Function if one is not Function.COUNT_DISTINCT},
+}
+_RUNNING = (Function.SUM, Function.COUNT)
+"""Aggregates that are computed of the rows so far."""
+
+
+def holds_window(tree: Condition) -> bool:
+    match tree:
+        case Call(name, arguments):
+            return name == OVER or any(map(holds_window, arguments))
+        case Cast(argument=argument):
+            return holds_window(argument)
+    return False
+
+
+@dataclass(slots=True, kw_only=True)
+class Windows:
+    """The window functions of one query over the columns of ``scope``. ``ordering``: makes an
+    Ordering of a resolved value.
+    """
+
+    source: str
+    scope: AnyScope
+    ordering: Callable[[Condition, SortItem], Ordering]
+    known: list[Window] = field(default_factory=list)
+
+    def lifted(self, tree: Condition) -> Condition:
+        """The tree with a column in place of each window function. NotHere."""
+        match tree:
+            case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
+                return ColumnRef((self._window(call, words).name,), span)
+            case Call(arguments=arguments):
+                return replace(tree, arguments=tuple(map(self.lifted, arguments)))
+            case Cast(argument=argument):
+                return replace(tree, argument=self.lifted(argument))
+        return tree
+
+    def _window(self, call: Call, words: Span) -> Window:
+        function = _FUNCTIONS.get(call.name)
+        if function is None:
+            raise NotHere("this window function", call.span)
+        text = read_window(self.source, words)
+        partition = tuple(self.scope.resolved(tree) for tree in text.partition)
+        if not all(is_groupable(self.scope.type_of(tree)) for tree in partition):
+            raise NotHere("windows of such values", words)
+        order = tuple(self.ordering(self.scope.resolved(o.value), o) for o in text.order)
+        if isinstance(function, WindowFunction) and not order:
+            raise NotHere("a window without an order", call.span)
+        argument, offset = self._argument(call, function)
+        argument_type = None if argument is None else self.scope.type_of(argument)
+        if isinstance(function, Function):
+            if order and (function not in _RUNNING or not self._runs(function, argument)):
+                raise NotHere(f"{function} of the rows so far", call.span)
+            hive_type = result_type(function, argument_type, call.span)
+        elif function in _NUMBERING:
+            hive_type = _INT
+        else:
+            assert argument_type is not None
+            hive_type = argument_type
+        window = Window(
+            name=f"window.{len(self.known)}",
+            function=function,
+            argument=argument,
+            argument_type=argument_type,
+            offset=offset,
+            partition=partition,
+            order=order,
+            type=hive_type,
+        )
+        self.known.append(window)
+        self.scope.types[window.name] = hive_type
+        return window
+
+    def _runs(self, function: Function, argument: Condition | None) -> bool:
+        return function is Function.COUNT or (
+            argument is not None and self.scope.type_of(argument) in _WHOLE
+        )
+
+    def _argument(
+        self, call: Call, function: WindowFunction | Function
+    ) -> tuple[Condition | None, int]:
+        match call.arguments:
+            case () if function in _NUMBERING:
+                return None, 0
+            case (Unread(words),) if (
+                function is Function.COUNT and words.cut(self.source).strip() == "*"
+            ):
+                return None, 0
+            case (value,) if function in _OF_OTHERS:
+                return self.scope.resolved(value), 1
+            case (value, Constant(int() as offset)) if (
+                function in _OF_OTHERS and not isinstance(offset, bool) and 0 <= offset < 1 << 31
+            ):
+                return self.scope.resolved(value), offset
+            case (value,) if isinstance(function, Function):
+                return self.scope.resolved(value), 0
+        raise NotHere("this window function", call.span)
