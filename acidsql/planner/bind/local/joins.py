@@ -1,7 +1,7 @@
 """Tables beside each other: which columns a name means, which parts of ON and WHERE are equal
 values, and which are about the rows of one table alone.
 
-A column of a joined table is called by the alias and its name in trees.
+A column of a joined table is called by a number of the table and its name in trees.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from acidsql.planner.bind.local.scope import AnyScope, Scope, all_of, type_of
 _KEY_TYPES = frozenset(
     map(PrimitiveType, "tinyint smallint int bigint string date timestamp boolean binary".split())
 )
+_SEPARATOR = "\x1f"
+"""What nobody has in the name of a column."""
 _KEEPS_LEFT = frozenset((JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI))
 """Joins that give no row of the right side without one of the left."""
 _KEEPS_RIGHT = frozenset((JoinKind.INNER, JoinKind.RIGHT))
@@ -87,7 +89,7 @@ class Side:
         yield self
 
     def named(self, name: str) -> str:
-        return f"{self.prefix}.{name}"
+        return f"{self.prefix}{_SEPARATOR}{name}"
 
     def columns(self) -> Columns:
         scope = self.scope
@@ -100,7 +102,7 @@ class Side:
         outputs = tuple(
             Output(
                 name=name,
-                value=ColumnRef((name.removeprefix(f"{self.prefix}."),), Span(0, 0)),
+                value=ColumnRef((name.removeprefix(self.named("")),), Span(0, 0)),
                 type=kind,
             )
             for name, kind in self.columns()
@@ -109,7 +111,7 @@ class Side:
 
     def push(self, tree: Condition) -> None:
         """Makes a condition over columns of the join one of the table's own."""
-        self.scope.pushed.append(renamed(tree, lambda name: name.removeprefix(f"{self.prefix}.")))
+        self.scope.pushed.append(renamed(tree, lambda name: name.removeprefix(self.named(""))))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -221,6 +223,8 @@ def push(part: Condition, sides: list[Side]) -> bool:
 
 def column_of(sides: list[Side], ref: ColumnRef, common: frozenset[str]) -> str:
     """The one name of the column of these tables that a reference means. NotHere."""
+    if len(ref.parts) == 1 and _SEPARATOR in ref.parts[0]:
+        return ref.parts[0]  # it is that name already
     named = [(side, name) for side in sides if (name := side.scope.find(ref.parts)) is not None]
     if len(named) > 1 and not (len(ref.parts) == 1 and ref.parts[0] in common):
         raise NotHere(f'which "{".".join(ref.parts)}" is meant', ref.span)
@@ -235,7 +239,7 @@ def _is_of(tree: Condition, sides: list[Side]) -> bool:
     """Whether a tree names columns of these tables, and no others."""
     names = [part.parts[0] for part in parts_of(tree) if isinstance(part, ColumnRef)]
     return bool(names) and all(
-        any(name.startswith(f"{side.prefix}.") for side in sides) for name in names
+        any(name.startswith(side.named("")) for side in sides) for name in names
     )
 
 

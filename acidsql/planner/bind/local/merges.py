@@ -56,9 +56,10 @@ def query_source(
     """
     text = span.cut(source)
     inside = Span(span.start + text.index("(") + 1, span.start + text.rindex(")"))
-    rows = inline_rows(source, inside, semantics, named=named)
-    if rows is not None:
-        return rows
+    if not any(inside.start <= read.span.start < inside.end for read in reads):
+        rows = inline_rows(source, inside, semantics, named=named)
+        if rows is not None:
+            return rows
     query = local_select(source, inside, reads, outside, semantics, named=named)
     if isinstance(query, NotHere):
         raise NotHere(query.reason, query.span or span)

@@ -47,6 +47,3 @@ UPDATE customers SET region = 'none' WHERE NOT EXISTS (SELECT 1 FROM orders o WH
 INSERT INTO customers SELECT s.id, s.name, o.day FROM suppliers s LEFT JOIN orders o ON s.id = o.customer;
 MERGE INTO customers t USING (SELECT customer AS id, count(*) AS n FROM orders GROUP BY customer UNION SELECT 77, 0) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET region = concat('n', s.n) WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'new', NULL);
 SELECT * FROM customers ORDER BY id, name, region;
-EXPLAIN SELECT c.name, (SELECT max(id) FROM suppliers) AS m FROM customers c LEFT JOIN orders o ON o.customer = c.id WHERE o.day = 'mon' AND c.region IN (SELECT region FROM suppliers) UNION SELECT name, id FROM spent;
-SET acidsql.engine=local;
-EXPLAIN SELECT c.name, (SELECT max(id) FROM suppliers) AS m FROM customers c LEFT JOIN orders o ON o.customer = c.id WHERE o.day = 'mon' AND c.region IN (SELECT region FROM suppliers) UNION SELECT name, id FROM spent;
