@@ -135,7 +135,7 @@ class Session:
             source, plan = self._spine.plan(text, params, warnings.append)
             result = self._spine.run(plan, source)
             observed.done(result.stats)
-        result.warnings = (*result.warnings, *(warning.at(source) for warning in warnings))
+        result.warnings = (*(warning.at(source) for warning in warnings), *result.warnings)
         result.stats = replace(result.stats, seconds=time.perf_counter() - started)
         result.text = source
         return result.over_spark(lambda rows: self.engine.frame_of(rows))
@@ -291,6 +291,7 @@ class Session:
         AlreadyExistsError if there is one of that name; BindError for columns that no table can
         have.
         """
+        self.turn.check_process()
         return self.table(name).create(frame, partitioned_by)
 
     def register(self, name: str, frame: Any) -> None:

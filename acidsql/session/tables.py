@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from acidsql.catalog.model import Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, VarcharType
-from acidsql.errors import AlreadyExistsError, BindError, InterfaceError
+from acidsql.errors import BindError, InterfaceError
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.frames.registry import ONCE
 from acidsql.parser.parameters import Params
@@ -92,8 +92,6 @@ class Statements(Generic[Done]):
             check_text(name, of="the name of a column")
         keys = ", ".join(identifier(name) for name in partitioned_by)
         words = f" PARTITIONED BY ({keys})" if keys else ""
-        if self._spine.store.find_table(self.name) is not None:  # before rows are gone through
-            raise AlreadyExistsError(f"Table {self.name} already exists")
         with self._relation(frame) as relation:
             text = f"CREATE TRANSACTIONAL TABLE {self._target}{words} AS SELECT * FROM {relation}"
             return self._done(text)

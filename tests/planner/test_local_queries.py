@@ -45,6 +45,8 @@ UNDERSTOOD = {
     "SELECT id FROM t UNION SELECT id FROM b ORDER BY id": "id",
     "(SELECT id FROM t) EXCEPT (SELECT id FROM b INTERSECT SELECT id FROM plain)": "id",
     "SELECT id FROM t WHERE id IN (SELECT 1) OR NOT EXISTS (SELECT * FROM b WHERE b.id = t.id)": "id",
+    "SELECT count(DISTINCT name), avg(price) FROM t": "count(DISTINCT name) avg(price)",
+    "SELECT lag(id, 2) OVER (PARTITION BY name ORDER BY id) + 1 AS p FROM t ORDER BY p": "p",
     "SELECT (SELECT max(id) FROM b WHERE b.name = t.name) AS m FROM t": "m",
 }
 """A query and the names of its columns."""
@@ -96,10 +98,22 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
             "a sub-query over groups",
             "EXISTS (SELECT 1 FROM b)",
         ),
-        ("SELECT id, row_number() OVER (ORDER BY id) AS n FROM t", "these words", None),
+        (
+            "SELECT row_number() OVER (PARTITION BY id) AS n FROM t",
+            "a window without an order",
+            None,
+        ),
+        ("SELECT row_number() OVER (ORDER BY id) FROM t", "what Spark calls this column", None),
+        (
+            "SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t",
+            "this window",
+            None,
+        ),
+        ("SELECT max(id) OVER (ORDER BY id) AS s FROM t", "max of the rows so far", "max(id)"),
+        ("SELECT ntile(2) OVER (ORDER BY id) AS s FROM t", "this window function", "ntile(2)"),
         ("SELECT id FROM t TABLESAMPLE (10 ROWS)", "what stands behind FROM", None),
         ("SELECT id FROM t LATERAL VIEW explode(array(1)) x AS y", None, None),
-        ("SELECT count(DISTINCT id) FROM t", "these words", "DISTINCT id"),
+        ("SELECT count(DISTINCT id, name) FROM t", "what Spark calls this column", None),
         ("SELECT name, id FROM t GROUP BY name", "a column that is no group", "id"),
         ("SELECT id FROM t GROUP BY id + 1", "groups of anything but columns", "id + 1"),
         ("SELECT info FROM n GROUP BY info", "groups of such values", "info"),

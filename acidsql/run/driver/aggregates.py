@@ -259,9 +259,9 @@ class Groups:
 
 def _averages(totals: pa.Array, counts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Averages of decimals, rounded as Spark's division rounds them."""
-    places = Decimal(1).scaleb(-kind.scale)
+    unit = Decimal(1).scaleb(-kind.scale)
     values = [
-        None if not count else _DIVIDING.quantize(_DIVIDING.divide(total, Decimal(count)), places)
+        None if not count else _DIVIDING.quantize(_DIVIDING.divide(total, Decimal(count)), unit)
         for total, count in zip(totals.to_pylist(), counts.to_pylist(), strict=True)
     ]
     return arrow_array(values, kind)

@@ -1,41 +1,46 @@
-"""Joins: the rows of the right side are held, those of the left are looked up in them batch by
-batch.
+"""Joins: first the pairs of rows that are equal in their keys, or all pairs, then those of them for
+which the rest of ON is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.arrow_arrays import filled, numpy_array
+from acidsql import interrupts
+from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import Condition
 from acidsql.planner.bind.local.query_trees import Columns, JoinKind, JoinTree
 from acidsql.planner.bind.local.stores import vector_of
 from acidsql.run.driver.held import Held
-from acidsql.run.driver.matching import Matches, Numbers
+from acidsql.run.driver.matching import Numbers, equal_pairs
 from acidsql.run.driver.new_rows import one_batch
 from acidsql.storage.stored import arrow_type
 
 MAX_PAIRS = 1 << 22
-"""The most pairs of rows of one batch that are looked at for a condition that is no equality."""
-
-Batches = Iterable[pa.RecordBatch]
+"""The most pairs of rows that are looked at where no values must be equal."""
+_AT_ONCE = 1 << 18
+"""Pairs of which the rest of ON is computed at once."""
 
 
 def joined(tree: JoinTree, left: pa.Table, right: pa.Table, held: Held) -> pa.Table:
-    """The rows of a join. ``held`` is told what is in memory after each batch. NotHere."""
-    columns = [name for name, _ in tree.columns[1]]
-    join = _Join(tree, one_batch(right.select(columns).cast(_schema(tree.columns[1]))))
+    """The rows of a join. ``held`` is told what is in memory. NotHere."""
+    sides = [
+        one_batch(table.select([name for name, _ in columns]).cast(_schema(columns)))
+        for table, columns in zip((left, right), tree.columns, strict=True)
+    ]
+    join = _Join(tree, sides[0], sides[1])
     parts: list[pa.Table] = []
-    rows, weight = join.right.num_rows, join.right.nbytes
-    for part in join.parts(left.cast(_schema(tree.columns[0])).to_batches()):
+    rows = weight = 0
+    for part in join.parts():
         parts.append(pa.Table.from_batches([part]))
         rows, weight = rows + part.num_rows, weight + part.nbytes
         held(rows, weight)
-    return pa.concat_tables(parts) if parts else join.schema.empty_table()
+    return pa.concat_tables(parts)
 
 
 def _schema(columns: Columns) -> pa.Schema:
@@ -43,71 +48,71 @@ def _schema(columns: Columns) -> pa.Schema:
 
 
 class _Join:
-    def __init__(self, tree: JoinTree, right: pa.RecordBatch) -> None:
+    def __init__(self, tree: JoinTree, left: pa.RecordBatch, right: pa.RecordBatch) -> None:
         self.tree = tree
+        self.left = left
         self.right = right
         self.types = dict((*tree.columns[0], *tree.columns[1]))
-        only_left = tree.kind in (JoinKind.SEMI, JoinKind.ANTI)
-        self.schema = _schema((*tree.columns[0], *(() if only_left else tree.columns[1])))
-        keys = [self._value(key, right) for _, key in tree.keys]
-        self._matches = Matches(keys, right.num_rows) if keys else None
-        self._matched = np.zeros(right.num_rows, np.bool_)
+        self.schema = _schema((*tree.columns[0], *tree.columns[1]))
 
     def _value(self, tree: Condition, rows: pa.RecordBatch) -> pa.Array:
         return vector_of(tree, self.types, self.tree.semantics).run(rows)
 
-    def parts(self, left: Batches) -> Iterator[pa.RecordBatch]:
-        """The rows of the join, of one batch of the left side after the other."""
+    def parts(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the join."""
         kind = self.tree.kind
-        for batch in left:
-            positions, numbers = self._pairs(batch)
-            self._matched[numbers] = True
-            has_match = np.zeros(batch.num_rows, np.bool_)
-            has_match[positions] = True
-            match kind:
-                case JoinKind.SEMI:
-                    yield batch.filter(pa.array(has_match))
-                case JoinKind.ANTI:
-                    yield batch.filter(pa.array(~has_match))
-                case _:
-                    yield self._beside(batch, positions, numbers)
-                    if kind in (JoinKind.LEFT, JoinKind.FULL) and not has_match.all():
-                        yield self._beside(batch, np.flatnonzero(~has_match), None)
-        if kind in (JoinKind.RIGHT, JoinKind.FULL) and not self._matched.all():
-            yield self._beside(None, None, np.flatnonzero(~self._matched))
+        positions, numbers = self._pairs()
+        if kind in (JoinKind.SEMI, JoinKind.ANTI):
+            matched = _matched(positions, self.left)
+            yield self.left.filter(pa.array(matched if kind is JoinKind.SEMI else ~matched))
+            return
+        yield self._beside(positions, numbers)
+        if kind in (JoinKind.LEFT, JoinKind.FULL):
+            yield self._beside(np.flatnonzero(~_matched(positions, self.left)), None)
+        if kind in (JoinKind.RIGHT, JoinKind.FULL):
+            yield self._beside(None, np.flatnonzero(~_matched(numbers, self.right)))
 
-    def _pairs(self, batch: pa.RecordBatch) -> tuple[Numbers, Numbers]:
-        """The rows of a batch, and those of the right side, for which ON is true."""
-        rest = self.tree.rest
-        if self._matches is not None:
-            positions, numbers = self._matches.pairs(
-                [self._value(key, batch) for key, _ in self.tree.keys]
+    def _pairs(self) -> tuple[Numbers, Numbers]:
+        """The rows of the left side, and those of the right side, for which ON is true."""
+        tree, left, right = self.tree, self.left, self.right
+        if tree.keys:
+            positions, numbers = equal_pairs(
+                [self._value(key, left) for key, _ in tree.keys],
+                [self._value(key, right) for _, key in tree.keys],
             )
         else:
-            if batch.num_rows * self.right.num_rows > MAX_PAIRS:
+            if left.num_rows * right.num_rows > MAX_PAIRS:
                 raise NotHere("a join of so many pairs of rows")
-            positions = np.repeat(np.arange(batch.num_rows), self.right.num_rows)
-            numbers = np.tile(np.arange(self.right.num_rows), batch.num_rows)
-        if rest is None:
+            positions = np.repeat(np.arange(left.num_rows), right.num_rows)
+            numbers = np.tile(np.arange(right.num_rows), left.num_rows)
+        if tree.rest is None:
             return positions, numbers
-        pairs = self._pair(batch, positions, numbers)
-        kept = numpy_array(filled(self._value(rest, pairs), False))
-        return positions[kept], numbers[kept]
+        kept = [np.zeros(0, np.bool_)]
+        for begin in range(0, len(positions), _AT_ONCE):
+            interrupts.check()
+            some = slice(begin, begin + _AT_ONCE)
+            truths = self._value(tree.rest, self._beside(positions[some], numbers[some]))
+            kept.append(numpy_array(filled(truths, False)))
+        mask = np.concatenate(kept)
+        return positions[mask], numbers[mask]
 
-    def _pair(self, batch: pa.RecordBatch, positions: Numbers, numbers: Numbers) -> pa.RecordBatch:
-        left, right = batch.take(pa.array(positions)), self.right.take(pa.array(numbers))
-        return pa.RecordBatch.from_arrays(
-            [*left.columns, *right.columns], names=[*left.schema.names, *right.schema.names]
-        )
-
-    def _beside(
-        self, batch: pa.RecordBatch | None, positions: Numbers | None, numbers: Numbers | None
-    ) -> pa.RecordBatch:
+    def _beside(self, positions: Numbers | None, numbers: Numbers | None) -> pa.RecordBatch:
         """Rows of both sides beside each other; None is NULL in place of a side's."""
         given = positions if numbers is None else numbers
         assert given is not None
         nulls = [pa.nulls(len(given), field.type) for field in self.schema]
-        width = len(self.tree.columns[0])
-        left = nulls[:width] if batch is None else batch.take(pa.array(positions)).columns
-        right = nulls[width:] if numbers is None else self.right.take(pa.array(numbers)).columns
+        width = self.left.num_columns
+        left = nulls[:width] if positions is None else _taken(self.left, positions)
+        right = nulls[width:] if numbers is None else _taken(self.right, numbers)
         return pa.RecordBatch.from_arrays([*left, *right], schema=self.schema)
+
+
+def _taken(rows: pa.RecordBatch, indices: Numbers) -> list[pa.Array]:
+    columns: list[pa.Array] = rows.take(arrow_array(indices, pa.int64())).columns
+    return columns
+
+
+def _matched(indices: Numbers, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    matched = np.zeros(rows.num_rows, np.bool_)
+    matched[indices] = True
+    return matched

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.expressions.not_here import NotHere
-from acidsql.run.driver.values import sortable
+from acidsql.run.driver.values import sortable, whole_array
 from acidsql.storage.key_lookup import SourceKeys
 
 Numbers = npt.NDArray[np.int64]
@@ -42,6 +43,43 @@ class Matches:
         equal = np.zeros(rows, np.bool_)
         equal[self.pairs(keys)[0]] = True
         return equal
+
+
+def equal_pairs(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
+    """The places of rows of the left and of the right side that are equal in all these values. Rows
+    of the shorter side are those that are looked up in.
+    """
+    if len(left[0]) < len(right[0]):
+        numbers, positions = _hashed(right, left)
+    else:
+        positions, numbers = _hashed(left, right)
+    return positions, numbers
+
+
+def _hashed(probed: Sequence[pa.Array], built: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:
+    names = [f"k{number}" for number in range(len(probed))]
+    sides = [
+        pa.Table.from_arrays(
+            [*map(sortable, columns), arrow_array(np.arange(len(columns[0])), pa.int64())],
+            names=[*(f"{side}{name}" for name in names), side],
+        )
+        for side, columns in (("p", probed), ("b", built))
+    ]
+    keys = [[f"{side}{name}" for name in names] for side in "pb"]
+    try:
+        from pyarrow._acero import (  # type: ignore[import-not-found,unused-ignore]
+            Declaration,
+            HashJoinNodeOptions,
+            TableSourceNodeOptions,
+        )
+    except ImportError:
+        joined = sides[0].join(sides[1], *keys, join_type="inner", use_threads=False)
+    else:
+        options = HashJoinNodeOptions("inner", *keys, ["p"], ["b"])
+        inputs = [Declaration("table_source", TableSourceNodeOptions(side)) for side in sides]
+        joined = Declaration("hashjoin", options, inputs=inputs).to_table(use_threads=False)
+    positions, numbers = (numpy_array(whole_array(joined.column(side))) for side in "pb")
+    return positions, numbers
 
 
 _NOTHING = np.zeros(0, np.int64)

@@ -22,7 +22,7 @@ from pyarrow import parquet as pq
 from acidsql.errors import UnsupportedStatementError
 from acidsql.session import Session
 from tests.lengths import times
-from tests.session.reading import test_local_parity
+from tests.session.reading import parity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,7 +154,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(session: Session, engine: str, query: str) -> tuple[Any, ...]:
     """As for tables. What Arrow calls the parts of lists and maps is nobody's business."""
-    columns, kinds, *rows = test_local_parity.answer(session, engine, query)
+    columns, kinds, *rows = parity.answer(session, engine, query)
     parts = re.compile(r" \('\w+'\)|(?<=<)(item|element)(?=:)")
     return columns, [(name, parts.sub("", kind)) for name, kind in kinds], *rows
 

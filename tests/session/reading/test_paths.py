@@ -446,18 +446,29 @@ def test_other_formats_are_left_to_spark(alone: Session, tmp_path: Path) -> None
 
 
 def test_a_path_is_a_relation_of_its_own(alone: Session, tmp_path: Path) -> None:
-    """Joined with a table, in a sub-query or beside another it is left to Spark as a table is."""
+    """Joined with a table, in a sub-query or beside another it is read as a table is. It has no name
+    of its own, and no ROW__ID.
+    """
     file = write("parquet", ROWS, tmp_path / "rows")
     alone.sql(f"CREATE TABLE t (k BIGINT, v STRING) {ACID}")
+    alone.sql("INSERT INTO t VALUES (2, 'x'), (4, 'y')")
+    other = write("orc", ROWS.slice(1), tmp_path / "other")
+    for text, rows in {
+        f"SELECT a.k, t.v FROM {file} a JOIN t ON a.k = t.k": [(2, "x")],
+        f"SELECT v FROM t WHERE k IN (SELECT k FROM {file})": [("x",)],
+        f"SELECT a.k, b.k FROM {file} a, {other} b, {file} c WHERE a.k = b.k AND c.k = 1": [
+            (2, 2),
+            (3, 3),
+        ],
+        f"WITH q AS (SELECT * FROM {file}) SELECT count(*) FROM q": [(3,)],
+        f"SELECT k FROM {file} EXCEPT SELECT k FROM {other}": [(1,)],
+    }.items():
+        assert sorted(alone.sql(text)) == rows, text
+    assert alone.sql(f"DELETE FROM t WHERE k IN (SELECT k FROM {file})").stats.rows_deleted == 1
     for text in (
-        f"SELECT * FROM {file} a JOIN t ON a.k = t.k",
-        f"SELECT * FROM t WHERE k IN (SELECT k FROM {file})",
-        f"SELECT * FROM {file} a, {file} b",
         f"SELECT x.* FROM {file}",
         f"SELECT rows.k FROM {file}",
         f"SELECT row__id FROM {file}",
-        f"WITH q AS (SELECT * FROM {file}) SELECT * FROM q",
-        f"DELETE FROM t WHERE k IN (SELECT k FROM {file})",
     ):
         with pytest.raises(UnsupportedStatementError, match=r"acidsql\.engine=local"):
             alone.sql(text)

@@ -80,10 +80,10 @@ def common_columns(draw: st.DrawFn) -> str:
         st.lists(st.sampled_from(("i", "x", "m", "y")), min_size=1, max_size=2, unique=True)
     )
     kind = draw(st.sampled_from(("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")))
-    tables = draw(st.tuples(*[st.sampled_from(TABLES)] * 2))
-    return (
-        f"SELECT {names[0]}, a.o FROM {tables[0]} a {kind} {tables[1]} b USING ({', '.join(names)})"
-    )
+    left, right = (_aliased(draw, alias) for alias in "ab")
+    if "VALUES" in left + right:
+        names = ["i"]
+    return f"SELECT {names[0]}, a.o FROM {left} {kind} {right} USING ({', '.join(names)})"
 
 
 @st.composite
@@ -227,6 +227,12 @@ def different(draw: st.DrawFn) -> str:
 
 def _select(draw: st.DrawFn, items: list[str]) -> str:
     return f"SELECT {', '.join(items)} FROM {draw(st.sampled_from(TABLES))}{_where(draw)}"
+
+
+def _aliased(draw: st.DrawFn, alias: str) -> str:
+    if draw(st.integers(0, 4)):
+        return f"{draw(st.sampled_from(TABLES))} {alias}"
+    return f"(VALUES (1, true), (NULL, NULL), (3, false)) AS {alias}(i, o)"
 
 
 def _where(draw: st.DrawFn) -> str:

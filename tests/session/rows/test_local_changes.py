@@ -104,7 +104,10 @@ def test_explain_says_who_changes_rows(alone: Session) -> None:
     """EXPLAIN names what the driver reads at most, or why it is Spark."""
     explained = {
         "UPDATE t SET n = 1 WHERE id = 1": "local up to 256 MB of row__id, id, name, else spark",
-        "DELETE FROM t WHERE id IN (SELECT id FROM s)": "spark (these words)",
+        "DELETE FROM t WHERE id IN (SELECT id FROM s)": (
+            "local up to 256 MB of row__id, id of default.t and id of default.s, else spark"
+        ),
+        "DELETE FROM t WHERE (id, id) IN (SELECT id, id FROM s)": "spark (these words)",
         "INSERT INTO t (id) SELECT id FROM s": "local up to 256 MB of id, else spark",
         "MERGE INTO t USING s ON t.id < s.id WHEN MATCHED THEN DELETE": (
             "spark (an ON without values that must be equal)"

@@ -55,6 +55,8 @@ class JoinText:
 
 RelationText = TableText | InlineText | DerivedText | JoinText
 
+MAX_OPERANDS = 64
+"""The most queries between set operators, each of which is over all before it."""
 _JOIN_WORDS = frozenset("JOIN INNER CROSS LEFT RIGHT FULL SEMI ANTI NATURAL".split())
 _KINDS = {
     "": JoinKind.INNER,
@@ -80,6 +82,8 @@ _NO_ALIAS = frozenset(
 
 def read_relation(source: str, tokens: Tokens) -> RelationText:
     """What stands behind FROM. NotHere."""
+    if are_values(tokens):
+        return InlineText(span=_span(tokens))  # whose commas are not those between tables
     first, *others = [_joined(source, part) for part in comma_parts(tokens)]
     for other in others:
         first = JoinText(
@@ -264,6 +268,8 @@ def set_parts(tokens: Tokens) -> tuple[list[Tokens], list[tuple[SetKind, Span]]]
         kinds.append((kind, tokens[at].span))
         start = at + (2 if following in ("ALL", "DISTINCT") else 1)
     parts.append(tokens[start:])
+    if len(parts) > MAX_OPERANDS:
+        raise NotHere("so many set operations", _span(tokens))
     if not all(parts):
         raise NotHere(THESE_WORDS, _span(tokens))
     return parts, kinds
