@@ -225,8 +225,8 @@ def test_ctrl_c_does_not_wait_for_spark_to_start(beside: Session, tmp_path: Path
         address = f"spark://127.0.0.1:{master.getsockname()[1]}"
         with Terminal(tmp_path, "--master", address) as terminal:
             terminal.wait_for(PROMPT)
-            terminal.type("SELECT count(*) AS n FROM wide a JOIN wide b USING (column_1);\r")
-            terminal.wait_for("waiting for Spark to start: more than one table")
+            terminal.type("SELECT count(*) AS n FROM wide a NATURAL JOIN wide b;\r")
+            terminal.wait_for("waiting for Spark to start: this join")
             master.settimeout(60)
             silent, _ = master.accept()
             with silent:
