@@ -10,7 +10,9 @@ import pytest
 from tests.bench.imports import CREATE, STATEMENTS, command, imported
 
 pytestmark = pytest.mark.processes
-HEAVY = ("pandas", "pyspark", "py4j", "lark", "hypothesis", "psycopg", "IPython", "prompt_toolkit")
+HEAVY = (
+    "pandas", "pyspark", "py4j", "lark", "hypothesis", "psycopg", "sqlalchemy", "IPython", "prompt_toolkit",
+)  # fmt: skip
 ROOMS = (
     "acidsql.plan.explain", "acidsql.dry_run", "acidsql.parser.parse_table", "acidsql.planner.bind.ddl", "acidsql.ddl.commands",
     "acidsql.planner.bind.merging", "acidsql.planner.bind.transactions", "acidsql.run.driver.merges", "acidsql.run.spark.merge", "acidsql.run.spark.touched",
@@ -34,7 +36,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_no_heavy_module_is_imported(statement: str, warehouse: Path) -> None:
-    """No statement that needs no Spark brings in pandas, pyspark, lark, or a room it never enters."""
+    """No statement that needs no Spark brings in pandas, pyspark, lark, SQLAlchemy, or a room it never enters."""
     modules = imported(command(str(warehouse), STATEMENTS[statement]))
     assert "acidsql.session.spine" in modules
     assert sum(name.startswith("acidsql.") for name in modules) < MOST_MODULES
