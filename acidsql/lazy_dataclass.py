@@ -1,8 +1,10 @@
 """``dataclass`` as the standard library has it, but for the cost of each class at import.
 
-The standard one writes and compiles up to seven functions for a class, a millisecond each, and a
-process meets hundreds of classes of which its one statement makes a few. Here ``__init__`` is
-compiled when it is first asked for, and the others are closures, which need no compiler.
+The standard one looks into the fields of a class, and writes and compiles up to seven functions for
+it, a millisecond each; a process meets hundreds of classes of which its one statement makes a few.
+Here a class only gets its slots. All else that the standard library makes of it, its fields
+included, is made when it is first looked up; the functions but for ``__init__`` are closures, which
+need no compiler.
 
 A class derived from one made here is made here, too: the standard library is told of no frozen
 class, lest it compile for it.
@@ -13,49 +15,114 @@ from __future__ import annotations
 import dataclasses
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
 
     def dataclass(
-        *, frozen: bool = False, eq: bool = True, order: bool = False, **options: bool
+        *,
+        frozen: bool = False,
+        eq: bool = True,
+        order: bool = False,
+        kw_only: bool = False,
+        slots: bool = False,
+        weakref_slot: bool = False,
     ) -> Callable[[type], type]:
         """The class decorator, with the options of the standard one that are used here."""
-        return lambda cls: _dataclass(cls, frozen=frozen, eq=eq, order=order, options=options)
+
+        def decorated(cls: type) -> type:
+            annotations = cls.__annotations__
+            names = [name for name, kind in annotations.items() if not _is_shared(kind)]
+            defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+            own = _Own(annotations, defaults, frozen, kw_only)
+            added = {_OWN: own, **_added(cls, frozen=frozen, eq=eq, order=order, slots=slots)}
+            if slots:
+                return _with_slots(cls, names, added, weakref_slot)
+            return _without_slots(cls, defaults, added)
+
+        return decorated
 
 
-_ORDER = {"__lt__": lt, "__le__": le, "__gt__": gt, "__ge__": ge}
+_OWN = "__own_fields__"
 
 
-def _dataclass(
-    cls: type, *, frozen: bool, eq: bool, order: bool, options: Mapping[str, bool]
-) -> type:
-    own = dict(cls.__dict__)
-    if cls.__doc__ is None:
-        cls.__doc__ = cls.__name__  # else the standard library looks for a signature to put there
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
-    methods: dict[str, Any] = {"__init__": _LazyInit(cls, frozen), "__repr__": _repr(cls)}
-    key = _key(tuple(field.name for field in fields(cls) if field.compare))
+class _Own(NamedTuple):
+    """What a class says of its own fields."""
+
+    annotations: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    frozen: bool
+    kw_only: bool
+
+
+def _is_shared(annotation: object) -> bool:
+    """Whether it is that of an attribute of the class, which is no field."""
+    return str(annotation).startswith(("ClassVar", "typing.ClassVar"))
+
+
+def _added(cls: type, *, frozen: bool, eq: bool, order: bool, slots: bool) -> dict[str, Any]:
+    """What a class gets beside its slots, but for what it says itself."""
+    methods: dict[str, Any] = dict(_ALWAYS)
     if eq:
-        methods["__eq__"] = _comparison(key, operator.eq)
+        methods["__eq__"] = _EQ
     if order:
-        methods |= {name: _comparison(key, compare) for name, compare in _ORDER.items()}
+        methods |= _ORDER
     if frozen:
-        methods |= _frozen(cls)
-        if options.get("slots"):
+        methods |= _FROZEN
+        if slots:
             methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
-    for name, method in methods.items():
-        if name not in own:
-            setattr(cls, name, method)
+    own = cls.__dict__
+    added = {name: method for name, method in methods.items() if name not in own}
     if eq and own.get("__hash__") is None:
-        cls.__hash__ = _hash(key) if frozen else None  # type: ignore[assignment]
+        added["__hash__"] = _HASH if frozen else None
+    if own.get("__doc__") is None:
+        added["__doc__"] = cls.__name__
+    return added
+
+
+def _with_slots(
+    cls: type, names: Iterable[str], added: Mapping[str, Any], weakref_slot: bool
+) -> type:
+    inherited = {slot for base in cls.__mro__[1:-1] for slot in base.__dict__.get("__slots__", ())}
+    slots = [name for name in names if name not in inherited]
+    if weakref_slot and "__weakref__" not in inherited:
+        slots.append("__weakref__")
+    left_out = {*names, "__dict__", "__weakref__"}
+    namespace = {name: item for name, item in cls.__dict__.items() if name not in left_out}
+    namespace |= {"__slots__": tuple(slots), "__qualname__": cls.__qualname__, **added}
+    return type(cls)(cls.__name__, cls.__bases__, namespace)
+
+
+def _without_slots(cls: type, defaults: Mapping[str, Any], added: Mapping[str, Any]) -> type:
+    for name, default in defaults.items():
+        if isinstance(default, Field) and default.default is MISSING:
+            delattr(cls, name)
+        elif isinstance(default, Field):
+            setattr(cls, name, default.default)
+    for name, item in added.items():
+        setattr(cls, name, item)
     return cls
+
+
+class _Lazy:
+    """An attribute of classes that takes its own place when it is first looked up."""
+
+    __slots__ = ("make", "name")
+
+    def __init__(self, name: str, make: Callable[[type], Any]) -> None:
+        self.name, self.make = name, make
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        cls = next(one for one in owner.__mro__ if one.__dict__.get(self.name) is self)
+        made = self.make(cls)
+        setattr(cls, self.name, made)
+        return made.__get__(instance, owner) if callable(made) else made
 
 
 class _FromFactory:
@@ -65,23 +132,34 @@ class _FromFactory:
         return "<factory>"
 
 
-class _LazyInit:
-    """An ``__init__`` that takes its own place when it is first looked up."""
-
-    __slots__ = ("cls", "frozen")
-
-    def __init__(self, cls: type, frozen: bool) -> None:
-        self.cls = cls
-        self.frozen = frozen
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        init = _init(self.cls, self.frozen)
-        self.cls.__init__ = init  # type: ignore[misc]
-        return init.__get__(instance, owner)
+def _alone(cls: type) -> Any:
+    """What the standard library makes of a class with its own fields alone."""
+    own: _Own = cls.__dict__[_OWN]
+    namespace = {"__annotations__": own.annotations, "__module__": cls.__module__, "__doc__": ""}
+    alone: Any = type(cls.__name__, (), {**namespace, **own.defaults})
+    return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=own.kw_only)(alone)
 
 
-def _init(cls: type, frozen: bool) -> Any:
+def _fields(cls: type) -> dict[str, Field[Any]]:
+    """The fields of a class, behind those of its bases."""
+    known: dict[str, Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        known |= getattr(base, "__dataclass_fields__", {})
+    known |= _alone(cls).__dataclass_fields__
+    return known
+
+
+def _params(cls: type) -> Any:
+    return _alone(cls).__dataclass_params__
+
+
+def _match_args(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls) if field.init and not field.kw_only)
+
+
+def _init(cls: type) -> Any:
     """The function that sets every field, compiled among the names of the class's module."""
+    frozen = cls.__dict__[_OWN].frozen
     names: dict[str, Any] = {"_missing": _FromFactory()}
     positional: list[str] = []
     keywords: list[str] = []
@@ -135,8 +213,9 @@ def _setter(cls: type, name: str) -> Callable[[object, Any], None]:
     return lambda instance, value: object.__setattr__(instance, name, value)
 
 
-def _key(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _key(cls: type) -> Callable[[Any], tuple[Any, ...]]:
     """The fields that instances are compared by."""
+    names = tuple(field.name for field in fields(cls) if field.compare)
     if len(names) > 1:
         return attrgetter(*names)
     if not names:
@@ -145,16 +224,23 @@ def _key(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda instance: (one(instance),)
 
 
-def _comparison(key: Callable[[Any], tuple[Any, ...]], compare: Callable[[Any, Any], Any]) -> Any:
-    def compared(self: Any, other: object) -> Any:
-        if other.__class__ is not self.__class__:
-            return NotImplemented
-        return compare(key(self), key(other))
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[type], Any]:
+    def make(cls: type) -> Any:
+        key = _key(cls)
 
-    return compared
+        def compared(self: Any, other: object) -> Any:
+            if other.__class__ is not self.__class__:
+                return NotImplemented
+            return compare(key(self), key(other))
+
+        return compared
+
+    return make
 
 
-def _hash(key: Callable[[Any], tuple[Any, ...]]) -> Any:
+def _hash(cls: type) -> Any:
+    key = _key(cls)
+
     def __hash__(self: Any) -> int:
         return hash(key(self))
 
@@ -170,7 +256,7 @@ def _repr(cls: type) -> Any:
     return __repr__
 
 
-def _frozen(cls: type) -> dict[str, Any]:
+def _set(cls: type) -> Any:
     names = {field.name for field in fields(cls)}
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
@@ -178,12 +264,18 @@ def _frozen(cls: type) -> dict[str, Any]:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)  # type: ignore[arg-type]
 
+    return __setattr__
+
+
+def _delete(cls: type) -> Any:
+    names = {field.name for field in fields(cls)}
+
     def __delattr__(self: Any, name: str) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)  # type: ignore[arg-type]
 
-    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
+    return __delattr__
 
 
 def _getstate(self: Any) -> list[Any]:
@@ -193,3 +285,33 @@ def _getstate(self: Any) -> list[Any]:
 def _setstate(self: Any, state: list[Any]) -> None:
     for field, value in zip(fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
+
+
+def _replace(self: Any, /, **changes: Any) -> Any:
+    return dataclasses.replace(self, **changes)
+
+
+def _lazy(makers: Mapping[str, Callable[[type], Any]]) -> dict[str, _Lazy]:
+    return {name: _Lazy(name, make) for name, make in makers.items()}
+
+
+_EQ, _HASH = _Lazy("__eq__", _comparison(operator.eq)), _Lazy("__hash__", _hash)
+_ORDER = _lazy(
+    {
+        name: _comparison(compare)
+        for name, compare in (("__lt__", lt), ("__le__", le), ("__gt__", gt), ("__ge__", ge))
+    }
+)
+_FROZEN = _lazy({"__setattr__": _set, "__delattr__": _delete})
+_ALWAYS = {
+    **_lazy(
+        {
+            "__init__": _init,
+            "__repr__": _repr,
+            "__match_args__": _match_args,
+            "__dataclass_fields__": _fields,
+            "__dataclass_params__": _params,
+        }
+    ),
+    "__replace__": _replace,
+}
