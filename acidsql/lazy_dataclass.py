@@ -120,9 +120,9 @@ class _Lazy:
 
     def __get__(self, instance: object, owner: type) -> Any:
         cls = next(one for one in owner.__mro__ if one.__dict__.get(self.name) is self)
-        made = self.make(cls)
-        setattr(cls, self.name, made)
-        return made.__get__(instance, owner) if callable(made) else made
+        attribute = self.make(cls)
+        setattr(cls, self.name, attribute)
+        return attribute.__get__(instance, owner) if callable(attribute) else attribute
 
 
 class _FromFactory:

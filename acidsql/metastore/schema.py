@@ -13,7 +13,7 @@ from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE
-from acidsql.metastore.sql import Connection, compiling, insert, made, select, update
+from acidsql.metastore.sql import Connection, compiling, insert, real, select, update
 from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.tables import DBS, METADATA, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
@@ -95,7 +95,7 @@ def _creation_in_postgresql() -> Mapping[str, Sequence[str]]:
 
     metadata = MetaData()
     for table in METADATA.sorted_tables:
-        for column in made(table).to_metadata(metadata).columns:
+        for column in real(table).to_metadata(metadata).columns:
             if isinstance(column.type, String):
                 column.type = Text(collation="C")
     return compiling.create_texts(metadata, PGDialect())  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ import pytest
 import acidsql
 from acidsql.cli.main import main
 from acidsql.metastore.schema import METADATA
-from acidsql.metastore.sql import compiling, made
+from acidsql.metastore.sql import compiling, real
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 STATEMENTS = f"""
@@ -88,7 +88,7 @@ DROP DATABASE d CASCADE
 
 def compiled_ahead() -> dict[str, Any]:
     METADATA.sorted_tables  # noqa: B018 (has all of them made)
-    tables = compiling.create_texts(made(METADATA), compiling.dialect())
+    tables = compiling.create_texts(real(METADATA), compiling.dialect())
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         statements: dict[str, compiling.Compiled] = {}
         patch.setattr(compiling, "known", statements)

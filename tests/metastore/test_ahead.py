@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from acidsql.metastore.sql import compiling, made, or_, select, update
+from acidsql.metastore.sql import compiling, real, or_, select, update
 from acidsql.metastore.sql.connections import Pool
 from acidsql.metastore.tables import SDS, TBLS
 from tests.metastore.ahead import compiled_ahead, text_of
@@ -28,7 +28,7 @@ def test_what_was_compiled_ahead_is_what_sqlalchemy_compiles() -> None:
 
 def test_the_words_are_sqlalchemys() -> None:
     """A statement is what SQLAlchemy makes of the same calls; values are none of its text."""
-    table = made(TBLS)
+    table = real(TBLS)
     of = or_(TBLS.c.TBL_NAME == "t", TBLS.c.TBL_ID.in_([1, 2]), TBLS.c.OWNER.is_(None))
     statement = select(TBLS.c.TBL_ID + 1).where(~of).order_by(TBLS.c.TBL_ID.desc()).limit(3)
     theirs = sqlalchemy.or_(
@@ -36,7 +36,7 @@ def test_the_words_are_sqlalchemys() -> None:
     )
     expected = sqlalchemy.select(table.c.TBL_ID + 1).where(~theirs)
     expected = expected.order_by(table.c.TBL_ID.desc()).limit(3)
-    assert made(statement).compare(expected)
+    assert real(statement).compare(expected)
     assert statement._values == (1, "t", [1, 2], 3)  # type: ignore[attr-defined]
     other = select(TBLS.c.TBL_ID + 8).where(
         ~or_(TBLS.c.TBL_NAME == "u", TBLS.c.TBL_ID.in_([]), TBLS.c.OWNER.is_(None))

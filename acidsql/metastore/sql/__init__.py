@@ -66,8 +66,8 @@ Binder = Callable[[object], object]
 class Expression:
     """A piece of SQL. ``_text`` has marks for its ``_values``; pieces are never changed."""
 
-    __slots__ = ("_made", "_text", "_values")
-    _made: Any
+    __slots__ = ("_real", "_text", "_values")
+    _real: Any
     _text: str
     _values: tuple[object, ...]
 
@@ -86,7 +86,7 @@ class Expression:
         raise NotImplementedError
 
     def _make(self, bind: Binder) -> Any:
-        """What SQLAlchemy makes of it; ``made`` does not ask twice for one without values."""
+        """What SQLAlchemy makes of it; ``real`` does not ask twice for one without values."""
         raise NotImplementedError
 
     # ---- operators, each a method of SQLAlchemy's columns
@@ -132,10 +132,10 @@ class Expression:
     # ---- what SQLAlchemy's connections ask of a statement
 
     def _execute_on_connection(self, *args: Any) -> Any:
-        return made(self)._execute_on_connection(*args)
+        return real(self)._execute_on_connection(*args)
 
     def _execute_on_scalar(self, *args: Any) -> Any:
-        return made(self)._execute_on_scalar(*args)
+        return real(self)._execute_on_scalar(*args)
 
 
 class _Name(Expression):
@@ -162,7 +162,7 @@ class _Attribute(Expression):
         return f"{self._owner._text}.{self._name}", self._owner._values
 
     def _make(self, bind: Binder) -> Any:
-        return getattr(made(self._owner, bind), self._name)
+        return getattr(real(self._owner, bind), self._name)
 
 
 class _Call(Expression):
@@ -188,7 +188,7 @@ class _Call(Expression):
         return name in _TAKE_VALUES
 
     def _make(self, bind: Binder) -> Any:
-        function = made(self._function, bind)
+        function = real(self._function, bind)
         value = bind if self._takes_values else None
         args = [_built(arg, bind, value) for arg in self._args]
         options = {name: _built(option, bind, value) for name, option in self._options.items()}
@@ -205,7 +205,7 @@ class _Column(Expression):
         self._text, self._values = f"{table.name}.c.{name}", ()
 
     def _make(self, bind: Binder) -> Any:
-        return made(self.table).c[self.name]
+        return real(self.table).c[self.name]
 
 
 class _Columns:
@@ -250,8 +250,8 @@ class _MetaData(Expression):
     def sorted_tables(self) -> list[_Table]:
         """The tables, each behind those it refers to."""
         for one in self.tables.values():
-            made(one)
-        return [self.tables[one.name] for one in made(self).sorted_tables]
+            real(one)
+        return [self.tables[one.name] for one in real(self).sorted_tables]
 
 
 class _Table(Expression):
@@ -270,8 +270,8 @@ class _Table(Expression):
     __eq__ = object.__eq__  # a table is compared with none
 
     def _make(self, bind: Binder) -> Any:
-        items = [made(one) for one in self._items]
-        return _Name("Table")._make(bind)(self.name, made(self._metadata), *items, **self._options)
+        items = [real(one) for one in self._items]
+        return _Name("Table")._make(bind)(self.name, real(self._metadata), *items, **self._options)
 
 
 def _written(part: object, values: list[object], *, bound: bool) -> str:
@@ -301,7 +301,7 @@ def _kind(value: object) -> str:
 def _built(part: object, bind: Binder, value: Binder | None) -> object:
     """What SQLAlchemy is given for it, in the order of ``_written``."""
     if isinstance(part, Expression):
-        return made(part, bind)
+        return real(part, bind)
     if isinstance(part, dict):
         names = [_built(name, bind, None) for name in part]
         built = [_built(one, bind, value) for one in part.values()]
@@ -311,16 +311,16 @@ def _built(part: object, bind: Binder, value: Binder | None) -> object:
     return part if value is None or part is None or isinstance(part, bool) else value(part)
 
 
-def made(expression: Any, bind: Binder = lambda value: value) -> Any:
+def real(expression: Any, bind: Binder = lambda value: value) -> Any:
     """What SQLAlchemy makes of a piece, once where it has no values."""
     if expression._values:
         return expression._make(bind)
     with _making:
         try:
-            return object.__getattribute__(expression, "_made")
+            return object.__getattribute__(expression, "_real")
         except AttributeError:
-            expression._made = expression._make(bind)
-            return expression._made
+            expression._real = expression._make(bind)
+            return expression._real
 
 
 if not TYPE_CHECKING:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from acidsql.metastore.sql import Expression, made
+from acidsql.metastore.sql import Expression, real
 
 AHEAD = Path(__file__).with_name("sqlite.json")
 _MOST_KEPT = 1000
@@ -105,7 +105,7 @@ def _compile_now(statement: Expression, names: Collection[str]) -> Compiled:
             return bindparam(name, value)
         return bindparam(name, expanding=True)
 
-    return _compile(made(statement, bind), names)
+    return _compile(real(statement, bind), names)
 
 
 def _compile(statement: Any, names: Collection[str]) -> Compiled:

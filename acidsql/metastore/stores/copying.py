@@ -32,7 +32,7 @@ from acidsql.metastore.sql import (
     delete,
     func,
     insert,
-    made,
+    real,
     select,
     update,
 )
@@ -177,7 +177,7 @@ def _fill(
         for copied in _copy_rows(source, target, table):
             done += copied
             progress(done, total)
-        if made(table).autoincrement_column is not None:
+        if real(table).autoincrement_column is not None:
             other.set_highest_key(target, table, one.highest_key(source, table))
         if _count(target, table) != counts[table]:
             raise MetastoreError(

@@ -23,7 +23,7 @@ from acidsql.metastore.sql import (
     delete,
     func,
     insert,
-    made,
+    real,
     select,
     table,
 )
@@ -196,7 +196,7 @@ class SQLiteStore(Store):
         return max(in_use, given or 0)
 
     def set_highest_key(self, connection: Connection, table: Table, key: int) -> None:
-        if made(table).dialect_options["sqlite"][
+        if real(table).dialect_options["sqlite"][
             "autoincrement"
         ]:  # others go on behind what is there
             of_table = _SEQUENCE.c.name == table.name
