@@ -135,7 +135,11 @@ class _FromFactory:
 def _alone(cls: type) -> Any:
     """What the standard library makes of a class with its own fields alone."""
     own: _Own = cls.__dict__[_OWN]
-    namespace = {"__annotations__": own.annotations, "__module__": cls.__module__, "__doc__": ""}
+    namespace: dict[str, Any] = {
+        "__annotations__": own.annotations,
+        "__module__": cls.__module__,
+        "__doc__": "Else the standard library looks for a signature to put there.",
+    }
     alone: Any = type(cls.__name__, (), {**namespace, **own.defaults})
     return dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=own.kw_only)(alone)
 

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from acidsql.metastore.sql import compiling, real, or_, select, update
+from acidsql.metastore.sql import compiling, or_, real, select, update
 from acidsql.metastore.sql.connections import Pool
 from acidsql.metastore.tables import SDS, TBLS
 from tests.metastore.ahead import compiled_ahead, text_of
