@@ -3,8 +3,8 @@
 The standard one looks into the fields of a class, and writes and compiles up to seven functions for
 it, a millisecond each; a process meets hundreds of classes of which its one statement makes a few.
 Here a class only gets its slots. All else that the standard library makes of it, its fields
-included, is made when it is first looked up; the functions but for ``__init__`` are closures, which
-need no compiler.
+included, is made when it is first looked up; the functions are closures, which need no compiler,
+but for the ``__init__`` of a class that is made often.
 
 A class derived from one made here is made here, too: the standard library is told of no frozen
 class, lest it compile for it.
@@ -17,8 +17,10 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from functools import partial
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -49,7 +51,9 @@ else:
         return decorated
 
 
-_OWN = "__own_fields__"
+_OWN, _FIRST = "__own_fields__", "__first_init__"
+_FIRST_CALLS = 16
+"""So many take as long as compiling."""
 
 
 class _Own(NamedTuple):
@@ -119,10 +123,30 @@ class _Lazy:
         self.name, self.make = name, make
 
     def __get__(self, instance: object, owner: type) -> Any:
-        cls = next(one for one in owner.__mro__ if one.__dict__.get(self.name) is self)
+        cls = self.home(owner)
         attribute = self.make(cls)
         setattr(cls, self.name, attribute)
         return attribute.__get__(instance, owner) if callable(attribute) else attribute
+
+    def home(self, owner: type) -> type:
+        """The class, of those that ``owner`` is derived from, whose attribute it is."""
+        return next(one for one in owner.__mro__ if one.__dict__.get(self.name) is self)
+
+
+class _LazyInit(_Lazy):
+    """An ``__init__`` that is compiled when it has been called some times: most are called less."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        if instance is None:
+            return super().__get__(instance, owner)
+        cls = self.home(owner)
+        first = cls.__dict__.get(_FIRST)
+        if first is None:
+            first = _first_init(cls)
+            setattr(cls, _FIRST, first)
+        return MethodType(first, instance)
 
 
 class _FromFactory:
@@ -157,8 +181,75 @@ def _params(cls: type) -> Any:
     return _alone(cls).__dataclass_params__
 
 
+def _own_and_inherited(cls: type) -> list[Field[Any]]:
+    """The fields as far as they are needed here, which the standard library takes longer for."""
+    known: dict[str, Field[Any]] = {}
+    for base in reversed(cls.__mro__):
+        own: _Own | None = base.__dict__.get(_OWN)
+        for name, kind in own.annotations.items() if own else ():
+            if own and not _is_shared(kind):
+                known[name] = _field(name, kind, own)
+    return list(known.values())
+
+
+def _field(name: str, kind: Any, own: _Own) -> Field[Any]:
+    default = own.defaults.get(name, MISSING)
+    one: Field[Any] = default if isinstance(default, Field) else dataclasses.field(default=default)
+    one.name, one.type = name, kind
+    if one.kw_only is MISSING:
+        one.kw_only = own.kw_only
+    return one
+
+
 def _match_args(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls) if field.init and not field.kw_only)
+    own = _own_and_inherited(cls)
+    return tuple(field.name for field in own if field.init and not field.kw_only)
+
+
+def _first_init(cls: type) -> Any:
+    """What sets every field as the compiled function does, to which it leaves later calls, and
+    those that are at fault.
+    """
+    own = _own_and_inherited(cls)
+    frozen = cls.__dict__[_OWN].frozen
+    positional = [field.name for field in own if field.init and not field.kw_only]
+    accepted = {field.name for field in own if field.init}
+    required = {field.name for field in own if field.init and _is_required(field)}
+    steps = [
+        (field, _setter(cls, field.name) if frozen else partial(_set_as_usual, field.name))
+        for field in own
+        if field.init or not _is_required(field)
+    ]
+    is_followed = hasattr(cls, "__post_init__")
+    calls = 0
+
+    def __init__(self: Any, /, *args: Any, **given: Any) -> None:
+        nonlocal calls
+        calls += 1
+        values = {**dict(zip(positional, args, strict=False)), **given}
+        fits = len(values) == len(args) + len(given) and required <= values.keys() <= accepted
+        if calls > _FIRST_CALLS or not fits:
+            cls.__init__(self, *args, **given)  # type: ignore[misc]
+            return
+        for field, put in steps:
+            if field.name in values:
+                put(self, values[field.name])
+            elif field.default is not MISSING:
+                put(self, field.default)
+            else:
+                put(self, field.default_factory())  # type: ignore[operator]
+        if is_followed:
+            self.__post_init__()
+
+    return __init__
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _set_as_usual(name: str, instance: object, value: Any) -> None:
+    setattr(instance, name, value)
 
 
 def _init(cls: type) -> Any:
@@ -168,7 +259,7 @@ def _init(cls: type) -> Any:
     positional: list[str] = []
     keywords: list[str] = []
     body: list[str] = []
-    for field in fields(cls):
+    for field in _own_and_inherited(cls):
         value = field.name
         if field.default is not MISSING:
             names[f"_default_{field.name}"] = field.default
@@ -198,7 +289,9 @@ def _init(cls: type) -> Any:
     exec(text, sys.modules[cls.__module__].__dict__, functions)
     init = functions["make"](**names)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
-    init.__annotations__ = {field.name: field.type for field in fields(cls) if field.init}
+    init.__annotations__ = {
+        field.name: field.type for field in _own_and_inherited(cls) if field.init
+    }
     init.__annotations__["return"] = None
     return init
 
@@ -219,7 +312,7 @@ def _setter(cls: type, name: str) -> Callable[[object, Any], None]:
 
 def _key(cls: type) -> Callable[[Any], tuple[Any, ...]]:
     """The fields that instances are compared by."""
-    names = tuple(field.name for field in fields(cls) if field.compare)
+    names = tuple(field.name for field in _own_and_inherited(cls) if field.compare)
     if len(names) > 1:
         return attrgetter(*names)
     if not names:
@@ -261,7 +354,7 @@ def _repr(cls: type) -> Any:
 
 
 def _set(cls: type) -> Any:
-    names = {field.name for field in fields(cls)}
+    names = {field.name for field in _own_and_inherited(cls)}
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
         if type(self) is cls or name in names:
@@ -272,7 +365,7 @@ def _set(cls: type) -> Any:
 
 
 def _delete(cls: type) -> Any:
-    names = {field.name for field in fields(cls)}
+    names = {field.name for field in _own_and_inherited(cls)}
 
     def __delattr__(self: Any, name: str) -> None:
         if type(self) is cls or name in names:
@@ -308,9 +401,9 @@ _ORDER = _lazy(
 )
 _FROZEN = _lazy({"__setattr__": _set, "__delattr__": _delete})
 _ALWAYS = {
+    "__init__": _LazyInit("__init__", _init),
     **_lazy(
         {
-            "__init__": _init,
             "__repr__": _repr,
             "__match_args__": _match_args,
             "__dataclass_fields__": _fields,
