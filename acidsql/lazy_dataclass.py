@@ -53,7 +53,7 @@ else:
 
 _OWN, _FIRST = "__own_fields__", "__first_init__"
 _FIRST_CALLS = 16
-"""So many take as long as compiling."""
+"""Compiling takes as long as so many calls."""
 
 
 class _Own(NamedTuple):
