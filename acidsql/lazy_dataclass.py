@@ -17,7 +17,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter, ge, gt, le, lt
 from reprlib import recursive_repr
 from types import MethodType
@@ -42,11 +42,15 @@ else:
             annotations = cls.__annotations__
             names = [name for name, kind in annotations.items() if not _is_shared(kind)]
             defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
-            own = _Own(annotations, defaults, frozen, kw_only)
-            added = {_OWN: own, **_added(cls, frozen=frozen, eq=eq, order=order, slots=slots)}
+            said: dict[str, Any] = {_OWN: _Own(annotations, defaults, frozen, kw_only)}
+            if eq and cls.__dict__.get("__hash__") is None:
+                said["__hash__"] = _HASH if frozen else None
+            if cls.__dict__.get("__doc__") is None:
+                said["__doc__"] = cls.__name__
+            methods = _methods(frozen, eq, order, slots)
             if slots:
-                return _with_slots(cls, names, added, weakref_slot)
-            return _without_slots(cls, defaults, added)
+                return _with_slots(cls, names, methods, said, weakref_slot)
+            return _without_slots(cls, defaults, methods, said)
 
         return decorated
 
@@ -70,8 +74,9 @@ def _is_shared(annotation: object) -> bool:
     return str(annotation).startswith(("ClassVar", "typing.ClassVar"))
 
 
-def _added(cls: type, *, frozen: bool, eq: bool, order: bool, slots: bool) -> dict[str, Any]:
-    """What a class gets beside its slots, but for what it says itself."""
+@cache
+def _methods(frozen: bool, eq: bool, order: bool, slots: bool) -> Mapping[str, Any]:
+    """What a class gets, where it has nothing of its own of the name."""
     methods: dict[str, Any] = dict(_ALWAYS)
     if eq:
         methods["__eq__"] = _EQ
@@ -79,38 +84,40 @@ def _added(cls: type, *, frozen: bool, eq: bool, order: bool, slots: bool) -> di
         methods |= _ORDER
     if frozen:
         methods |= _FROZEN
-        if slots:
-            methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
-    own = cls.__dict__
-    added = {name: method for name, method in methods.items() if name not in own}
-    if eq and own.get("__hash__") is None:
-        added["__hash__"] = _HASH if frozen else None
-    if own.get("__doc__") is None:
-        added["__doc__"] = cls.__name__
-    return added
+    if frozen and slots:
+        methods |= {"__getstate__": _getstate, "__setstate__": _setstate}
+    return methods
 
 
 def _with_slots(
-    cls: type, names: Iterable[str], added: Mapping[str, Any], weakref_slot: bool
+    cls: type,
+    names: Iterable[str],
+    methods: Mapping[str, Any],
+    said: Mapping[str, Any],
+    weakref_slot: bool,
 ) -> type:
     inherited = {slot for base in cls.__mro__[1:-1] for slot in base.__dict__.get("__slots__", ())}
     slots = [name for name in names if name not in inherited]
     if weakref_slot and "__weakref__" not in inherited:
         slots.append("__weakref__")
-    left_out = {*names, "__dict__", "__weakref__"}
-    namespace = {name: item for name, item in cls.__dict__.items() if name not in left_out}
-    namespace |= {"__slots__": tuple(slots), "__qualname__": cls.__qualname__, **added}
+    namespace = {**methods, **cls.__dict__, **said}
+    for name in (*names, "__dict__", "__weakref__"):
+        namespace.pop(name, None)
+    namespace |= {"__slots__": tuple(slots), "__qualname__": cls.__qualname__}
     return type(cls)(cls.__name__, cls.__bases__, namespace)
 
 
-def _without_slots(cls: type, defaults: Mapping[str, Any], added: Mapping[str, Any]) -> type:
+def _without_slots(
+    cls: type, defaults: Mapping[str, Any], methods: Mapping[str, Any], said: Mapping[str, Any]
+) -> type:
     for name, default in defaults.items():
         if isinstance(default, Field) and default.default is MISSING:
             delattr(cls, name)
         elif isinstance(default, Field):
             setattr(cls, name, default.default)
-    for name, item in added.items():
-        setattr(cls, name, item)
+    for name, item in {**methods, **said}.items():
+        if name in said or name not in cls.__dict__:
+            setattr(cls, name, item)
     return cls
 
 
