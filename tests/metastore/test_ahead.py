@@ -85,7 +85,8 @@ def test_what_was_not_committed_is_rolled_back() -> None:
     with pool.connect() as connection, pool.connect():
         assert connection.exec_driver_sql("SELECT count(*) FROM t").scalar() == 0
     assert len(opened) == 2
-    pool.dispose()
+    with pool.connect():
+        pool.dispose()
     for one in opened:
         with closing(one), pytest.raises(sqlite3.ProgrammingError, match="closed"):
             one.execute("SELECT 1")

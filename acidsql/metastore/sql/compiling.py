@@ -19,7 +19,7 @@ AHEAD = Path(__file__).with_name("sqlite.json")
 _MOST_KEPT = 1000
 """Statements beyond them, which differ by what is asked for, are compiled again."""
 
-_VALUE = "value_"
+VALUE = "value_"
 """What the names of values begin with, before their numbers."""
 
 
@@ -100,7 +100,7 @@ def _compile_now(statement: Expression, names: Collection[str]) -> Compiled:
     def bind(value: object) -> object:
         nonlocal count
         count += 1
-        name = f"{_VALUE}{count - 1}"
+        name = f"{VALUE}{count - 1}"
         if isinstance(value, str) or not isinstance(value, Collection):
             return bindparam(name, value)
         return bindparam(name, expanding=True)
@@ -121,8 +121,8 @@ def _compile(statement: Any, names: Collection[str]) -> Compiled:
 
 
 def _param(name: str, bind: Any) -> int | str | list[Any]:
-    if name.startswith(_VALUE):
-        return int(name.removeprefix(_VALUE))
+    if name.startswith(VALUE):
+        return int(name.removeprefix(VALUE))
     return name if bind.required else [bind.value]
 
 

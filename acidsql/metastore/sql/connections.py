@@ -8,11 +8,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 from acidsql.errors import InternalError
 from acidsql.metastore.sql import Expression
-from acidsql.metastore.sql.compiling import Compiled, compiled
+from acidsql.metastore.sql.compiling import VALUE, Compiled, compiled
 
 _Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _KEPT = 5
@@ -30,18 +31,21 @@ class Pool:
 
     def connect(self) -> SQLiteConnection:
         with self._lock:
-            idle = self._idle.pop() if self._idle else None
-        return SQLiteConnection(idle or self._connect(), self._give_back)
+            home = self._idle
+            idle = home.pop() if home else None
+        return SQLiteConnection(idle or self._connect(), partial(self._give_back, home))
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, home: list[sqlite3.Connection], connection: sqlite3.Connection) -> None:
         with self._lock:
-            if len(self._idle) < self._kept:
-                self._idle.append(connection)
+            if home is self._idle and len(home) < self._kept:
+                home.append(connection)
                 return
         connection.close()
 
     def dispose(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Closes the connections that nobody uses now, and those in use when they are given
+        back.
+        """
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -230,7 +234,7 @@ def _expanded(entry: Compiled, bound: list[Any]) -> tuple[str, list[Any]]:
         return entry.sql, bound
     sql, flat = entry.sql, []
     for param, value in zip(entry.params, bound, strict=True):
-        name = f"value_{param}" if isinstance(param, int) else param
+        name = f"{VALUE}{param}" if isinstance(param, int) else param
         if not isinstance(name, str) or name not in entry.lists:
             flat.append(value)
             continue
