@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from acidsql.errors import ParseError, Span
+from acidsql.lazy_pattern import pattern
 
 
 class TokenKind(StrEnum):
@@ -66,7 +67,7 @@ class Scan(NamedTuple):
 
 # As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name
 # (Hive allows `1st`).
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?", re.ASCII
 )
 _BLANK = re.compile(r"\s+")
@@ -255,8 +256,8 @@ def skip_blank(text: str, at: int) -> int:
     return at
 
 
-_LINE_END = re.compile(r"[\r\n]|\Z")
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_LINE_END = pattern(r"[\r\n]|\Z")
+_COMMENT_EDGE = pattern(r"/\*|\*/")
 
 
 def _line_end(text: str, at: int) -> int:
