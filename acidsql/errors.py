@@ -22,13 +22,13 @@ and goldens show the same text.
 from __future__ import annotations
 
 import builtins
-import re
 from typing import Any, ClassVar, Self
 
 from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy_pattern import pattern
 from acidsql.passwords import without_passwords
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = pattern("[\ud800-\udfff]")
 _LONGEST_LINE = 160
 """Columns of a line that are quoted where no screen says how many; of a longer one, so many near
 the span.

@@ -149,3 +149,23 @@ def test_every_class_of_ours_can_be_made() -> None:
                 assert (parameters[name].default is inspect.Parameter.empty) == required
             count += 1
     assert count > 300
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_what_is_made_often_is_compiled_and_no_different(options: dict[str, bool]) -> None:
+    """The first instances and later ones are equal, and so are the errors of wrong arguments."""
+
+    def wrong(**arguments: int) -> str:
+        with pytest.raises(TypeError) as caught:
+            our_class(**arguments)
+        return str(caught.value).rpartition("__init__()")[2]
+
+    our_class, _ = _pair(ours, options)
+    first, missing = repr(our_class(first=1)), wrong()
+    for _ in range(40):
+        assert repr(our_class(first=1)) == first
+    assert inspect.isfunction(our_class.__dict__["__init__"])
+    assert (wrong(), wrong(first=1, fifth=2)) == (
+        missing,
+        " got an unexpected keyword argument 'fifth'",
+    )

@@ -30,7 +30,6 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.passwords import without_passwords
 from acidsql.rendering.formats import Format, Layout
-from acidsql.rendering.progress import progress
 from acidsql.result import Result, Stats
 from acidsql.session import Session
 from acidsql.settings import Variables
@@ -276,11 +275,11 @@ class Runner:
     def progress(self) -> AbstractContextManager[None]:
         """Shows on a terminal how far a long statement is."""
         notes = self.console.notes
-        return (
-            nullcontext()
-            if self.silent or not notes.isatty()
-            else progress(notes, self.session.running_tasks)
-        )
+        if self.silent or not notes.isatty():
+            return nullcontext()
+        from acidsql.rendering.progress import progress
+
+        return progress(notes, self.session.running_tasks)
 
     def seconds(self, started: float) -> float | None:
         return time.perf_counter() - started if self.timer else None

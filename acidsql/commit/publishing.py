@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql import crash_points
 from acidsql.acid.ids import WriteId
@@ -15,11 +16,13 @@ from acidsql.files.urls import path_of
 from acidsql.run.engine import Engine
 from acidsql.spark.start.translation import translated
 from acidsql.storage import statistics
-from acidsql.storage.common_rows import CommonRows, RowComparison
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot, PendingWrites, needs_settling, settle
 from acidsql.storage.write.publish import publish
 from acidsql.storage.write.target import StagedFile
+
+if TYPE_CHECKING:
+    from acidsql.storage.common_rows import CommonRows
 
 
 class Publisher:
@@ -78,6 +81,8 @@ class Publisher:
         """The rows of a published root that another write id deleted, too; None for no such row.
         FormatError, ExecutionError if that cannot be told. ``kept``: as in ``RowComparison``.
         """
+        from acidsql.storage.common_rows import RowComparison
+
         with translated():
             comparison = RowComparison(self._resources.files, self._resources.known.footers)
             return comparison.common_rows(

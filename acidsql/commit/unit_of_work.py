@@ -39,7 +39,6 @@ from acidsql.result import Stats
 from acidsql.run.engine import Engine
 from acidsql.run.target import Work
 from acidsql.run.trace import Trace
-from acidsql.storage.load.loading import delete_moved
 from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written
 from acidsql.txn.leftovers import Leftovers
@@ -179,6 +178,8 @@ class UnitOfWork(ABC):
         crash_points.reached("committed")
         self._pending.forget()
         if self._moved:
+            from acidsql.storage.load.loading import delete_moved
+
             delete_moved(self._engine.files, self._moved)
         return tuple(trace.ran)
 

@@ -15,23 +15,25 @@ import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from acidsql.compaction.decision import DELTAS
-from acidsql.compaction.housekeeper import HouseStore
+from acidsql.compaction import DELTAS
 from acidsql.errors import Error
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
+
+if TYPE_CHECKING:
+    from acidsql.compaction.housekeeper import HouseStore
+
+    class ClosingStore(HouseStore, Protocol):
+        def close(self) -> None: ...
+
 
 AUTO = "acidsql.compactor.auto"
 CLOSING_SECONDS = 0.05
 """What closing a session may wait for the thread."""
 MOST_RETURNS = 10
 """How often it comes back, at most, between two commits that it hears of."""
-
-
-class ClosingStore(HouseStore, Protocol):
-    def close(self) -> None: ...
 
 
 class Timer(Protocol):

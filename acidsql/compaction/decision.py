@@ -26,6 +26,7 @@ from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
 from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.compaction import DELTAS
 from acidsql.errors import ProgrammingError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
@@ -36,7 +37,6 @@ from acidsql.txn.compactions import CompactionQueue, CompactionType
 from acidsql.txn.leftovers import AbortedWrite, Leftovers
 from acidsql.txn.manager import TxnManager
 
-DELTAS = "hive.compactor.delta.num.threshold"
 SHARE = "hive.compactor.delta.pct.threshold"
 ABORTED = "hive.compactor.abortedtxn.threshold"
 ABORTED_TIME = "hive.compactor.aborted.txn.time.threshold"

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.background import GivenUp
-from acidsql.compaction.cleaner import Cleaner
 from acidsql.compaction.decision import Facts, directory_of, facts_of
 from acidsql.compaction.housekeeper import HouseStore, kept_of
 from acidsql.compaction.initiator import Initiator, find_object, name_of_role
-from acidsql.compaction.worker import Worker
 from acidsql.errors import SparkNotStartedError
 from acidsql.files.file_systems import FileSystems
 from acidsql.files.fileio import FileIO
@@ -22,6 +21,10 @@ from acidsql.files.urls import Url
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType
+
+if TYPE_CHECKING:
+    from acidsql.compaction.cleaner import Cleaner
+    from acidsql.compaction.worker import Worker
 
 MOST_BYTES = "acidsql.compactor.auto.max.bytes"
 _MANY_ENTRIES = 20
@@ -56,10 +59,7 @@ class SmallTables:
             since=int(since * 1000),
             leave=self._leave,
         )
-        self._worker = Worker(store, self._files, self._engine, self._settings, name_of_role())
-        self._cleaner = Cleaner(
-            store=store, files=self._files, settings=self._settings, clock=clock
-        )
+        self._clock = clock
         self._left: set[int] = set()
 
     def round(self) -> bool:
@@ -71,9 +71,26 @@ class SmallTables:
         for entry in self._store.compactions():
             if not self._stop.is_set() and self._is_ours(entry):
                 self._carry_out(entry)
-        while not self._stop.is_set() and self._cleaner.run_through():
-            pass
+        while not self._stop.is_set() and self._store.ready_for_cleaning():
+            if not self._cleaner.run_through():
+                break
         return bool(self._store.ready_for_cleaning())
+
+    # what a session imports by the way while its statements run is what there is to do
+
+    @cached_property
+    def _worker(self) -> Worker:
+        from acidsql.compaction.worker import Worker
+
+        return Worker(self._store, self._files, self._engine, self._settings, name_of_role())
+
+    @cached_property
+    def _cleaner(self) -> Cleaner:
+        from acidsql.compaction.cleaner import Cleaner
+
+        return Cleaner(
+            store=self._store, files=self._files, settings=self._settings, clock=self._clock
+        )
 
     def close(self) -> None:
         self._engine.close()

@@ -15,16 +15,17 @@ from typing import Any
 from acidsql.catalog.types import MAX_DECIMAL_PRECISION
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.plain import NULL, Lossy
+from acidsql.lazy_pattern import pattern
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date | datetime.datetime
 
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?(BD|[LSYDF])?", re.IGNORECASE | re.ASCII
 )
-_TYPED = re.compile(r"(DATE|TIMESTAMP)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE | re.ASCII)
-_BYTES = re.compile(r"unhex\('((?:[0-9a-f]{2})*)'\)")
-_NOT_FINITE = re.compile(r"CAST\('(NaN|-?Infinity)' AS DOUBLE\)")
-_UNICODE = re.compile(r"u([0-9A-Fa-f]{4})")
+_TYPED = pattern(r"(DATE|TIMESTAMP)\s*('[^']*'|\"[^\"]*\")", re.IGNORECASE | re.ASCII)
+_BYTES = pattern(r"unhex\('((?:[0-9a-f]{2})*)'\)")
+_NOT_FINITE = pattern(r"CAST\('(NaN|-?Infinity)' AS DOUBLE\)")
+_UNICODE = pattern(r"u([0-9A-Fa-f]{4})")
 _ESCAPES = {
     "n": "\n",
     "t": "\t",
@@ -152,14 +153,12 @@ def _decimal_literal(text: str) -> Decimal:
 TRIMMED = "".join(map(chr, [*range(0x21), 0x7F]))
 """What Spark takes for blanks around a value (UTF8String.trimAll)."""
 
-DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
-TIMESTAMP = re.compile(
+DATE = pattern(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+TIMESTAMP = pattern(
     r"(\d{4}-\d{1,2}-\d{1,2})[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?", re.ASCII
 )
-_BEGINS_AS_DATE = re.compile(
-    r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL
-)
-_ODD_YEAR = re.compile(r"0000|[+-]|\d{5}", re.ASCII)
+_BEGINS_AS_DATE = pattern(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+_ODD_YEAR = pattern(r"0000|[+-]|\d{5}", re.ASCII)
 _NAMED_DAYS = ("epoch", "now", "today", "tomorrow", "yesterday")
 
 

@@ -5,18 +5,18 @@ UNKNOWN where only Spark is certain of the result.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import re
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 from acidsql.expressions.values import UNKNOWN
+from acidsql.lazy_pattern import pattern
 
 # ---- text
 
 
-_SAME_CASES = re.compile(
+_SAME_CASES = pattern(
     "[\0-\x7f\xa0-\xb4\xb6-\xde\xe0-\xfe"  # Latin, but for letters whose other case is elsewhere
     "\u0410-\u044f"  # Cyrillic
     "\u3041-\u30ff\u4e00-\u9fa5\uac00-\ud7a3\U0001f600-\U0001f64f]*"  # scripts without case
@@ -123,15 +123,21 @@ def first_code_point(text: str) -> int:
 
 
 def md5(data: bytes) -> str:
+    import hashlib
+
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def sha1(data: bytes) -> str:
+    import hashlib
+
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def sha2(data: bytes, bits: int) -> str | None:
     """NULL for other lengths than there are."""
+    import hashlib
+
     match bits:
         case 0 | 256:
             return hashlib.sha256(data).hexdigest()
@@ -169,7 +175,7 @@ def _monday(day: datetime.date) -> Any:
     return datetime.date.fromordinal(ordinal) if ordinal > 0 else UNKNOWN
 
 
-_PATTERN = re.compile(r"(?:yyyy|MM|dd|[-/._ ])+")
+_PATTERN = pattern(r"(?:yyyy|MM|dd|[-/._ ])+")
 
 
 def formatted(moment: datetime.datetime, pattern: str) -> Any:
@@ -218,8 +224,8 @@ def _is_in_every_zone(day: datetime.date) -> bool:
 # ---- patterns: RLIKE, as far as Python and Java mean the same by it
 
 
-_PLAIN_EXPRESSION = re.compile(r"(?:[A-Za-z0-9_ /=:,^$.|()\[\]*+?-]|\{\d{1,3}\})*")
-_DIFFERENT = re.compile(r"\(\?|\[[^\]]*\[|\[\^?\]")
+_PLAIN_EXPRESSION = pattern(r"(?:[A-Za-z0-9_ /=:,^$.|()\[\]*+?-]|\{\d{1,3}\})*")
+_DIFFERENT = pattern(r"\(\?|\[[^\]]*\[|\[\^?\]")
 """Python means something else by it than Java, or may do so."""
 
 

@@ -34,6 +34,7 @@ from acidsql.expressions.literals import (
 )
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.plain import NULL, Lossy
+from acidsql.lazy_pattern import pattern
 
 _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
@@ -141,9 +142,9 @@ def _binary(literal: Any) -> bytes:
 # ---- numbers
 
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?(\d+))?", re.ASCII)
-_DOUBLE = re.compile(rf"([+-]?{_DIGITS})[fFdD]?", re.ASCII)
-_INTEGER = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
+_DECIMAL = pattern(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?(\d+))?", re.ASCII)
+_DOUBLE = pattern(rf"([+-]?{_DIGITS})[fFdD]?", re.ASCII)
+_INTEGER = pattern(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
 _NAMED_DOUBLES = {
@@ -280,7 +281,7 @@ def _boolean(literal: Any) -> Any:
     raise NotHere(repr(literal))
 
 
-_HIVES_FORMS = {"boolean": re.compile("true|false", re.IGNORECASE), "date": DATE}
+_HIVES_FORMS = {"boolean": pattern("true|false", re.IGNORECASE), "date": DATE}
 _STORES: dict[str, Callable[[Any], Any]] = {
     "string": _text,
     "boolean": _boolean,

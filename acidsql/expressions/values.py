@@ -29,6 +29,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 from acidsql.expressions.tree import VOID
+from acidsql.lazy_pattern import pattern
 
 
 class _Unknown(Enum):
@@ -53,11 +54,11 @@ def bits_of(hive_type: HiveType | None) -> int:
 
 # ---- the text of a partition
 
-_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?\d{1,38}(?:\.\d{0,38})?", re.ASCII)
-_FLOAT = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?)?", re.ASCII)
+_INTEGER = pattern(r"[+-]?\d{1,19}", re.ASCII)
+_DECIMAL = pattern(r"[+-]?\d{1,38}(?:\.\d{0,38})?", re.ASCII)
+_FLOAT = pattern(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
+_DAY = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = pattern(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?)?", re.ASCII)
 
 
 def partition_value(text: str, hive_type: HiveType) -> Any:

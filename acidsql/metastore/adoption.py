@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, insert, or_, select, update
-
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.attached import adopted_up_to
 from acidsql.catalog.model import Table
@@ -23,6 +21,7 @@ from acidsql.metastore.rows.statistics import change_partitions, forget_statisti
 from acidsql.metastore.rows.storage import insert_bucketing
 from acidsql.metastore.rows.tables import update_table
 from acidsql.metastore.rows.txns import AbortReason, lowest_open_txn
+from acidsql.metastore.sql import Connection, insert, or_, select, update
 from acidsql.metastore.store import Store
 from acidsql.metastore.successors import begin_anew
 from acidsql.metastore.tables import PARTITIONS, SDS, TBLS

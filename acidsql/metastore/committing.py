@@ -15,7 +15,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.catalog.statistics import StatisticsChange
+from acidsql.errors import WriteConflictError
+from acidsql.metastore.partition_txns import BY_DDL
+from acidsql.metastore.rows.locks import free_locks
+from acidsql.metastore.rows.statistics import apply_changes
+from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
+from acidsql.metastore.sql import (
     BigInteger,
     Connection,
     Delete,
@@ -30,15 +38,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.catalog.model import TableName
-from acidsql.catalog.statistics import StatisticsChange
-from acidsql.errors import WriteConflictError
-from acidsql.metastore.partition_txns import BY_DDL
-from acidsql.metastore.rows.locks import free_locks
-from acidsql.metastore.rows.statistics import apply_changes
-from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_LEVEL,

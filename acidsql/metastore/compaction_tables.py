@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text
-
+from acidsql.metastore.sql import BigInteger, Column, Index, Integer, String, Table, Text
 from acidsql.metastore.tables import METADATA, Id
 
 

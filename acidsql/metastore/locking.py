@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sqlalchemy import Connection, select
-
 from acidsql.acid.ids import TxnId
 from acidsql.errors import InternalError, OperationalError
 from acidsql.lazy_dataclass import dataclass
@@ -28,6 +26,7 @@ from acidsql.metastore.rows.locks import (
     select_request,
     set_blockers,
 )
+from acidsql.metastore.sql import Connection, select
 from acidsql.metastore.txn_tables import HIVE_LOCKS
 from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import (

@@ -9,14 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, delete, exists, func, insert, select, update
-
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import NotSupportedError
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.runs import purge_runs
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
+from acidsql.metastore.sql import (
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.txn_tables import (
     ATTACHED_NEXT,

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId
+from acidsql.catalog.model import TableName
+from acidsql.errors import WriteConflictError
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
+from acidsql.metastore.rows.compactions import forget_compactions
+from acidsql.metastore.rows.leftovers import mark_stray
+from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
+from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
     and_,
@@ -22,14 +29,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from acidsql.acid.ids import TxnId
-from acidsql.catalog.model import TableName
-from acidsql.errors import WriteConflictError
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
-from acidsql.metastore.rows.compactions import forget_compactions
-from acidsql.metastore.rows.leftovers import mark_stray
-from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     TXN_COMPONENTS,

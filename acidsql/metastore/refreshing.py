@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection
-
 from acidsql.catalog.attached import ASKED
 from acidsql.catalog.model import Partition, Table
 from acidsql.metastore.rows.partitions import (
@@ -16,6 +14,7 @@ from acidsql.metastore.rows.partitions import (
     read_partitions,
 )
 from acidsql.metastore.rows.tables import update_table
+from acidsql.metastore.sql import Connection
 from acidsql.metastore.store import Store
 
 _CLOCK_SET_BACK_MILLISECONDS = 60_000

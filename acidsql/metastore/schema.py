@@ -6,28 +6,15 @@ ours to guess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-
-from sqlalchemy import (
-    Connection,
-    Dialect,
-    MetaData,
-    String,
-    Table,
-    Text,
-    insert,
-    inspect,
-    select,
-    update,
-)
-from sqlalchemy.dialects import registry
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE
+from acidsql.metastore.sql import Connection, compiling, insert, real, select, update
+from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.tables import DBS, METADATA, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
 
@@ -81,40 +68,45 @@ def _create_missing_tables(connection: Connection) -> None:
     """Creates the tables that are missing, after one look at what there is instead of SQLAlchemy's
     one a table.
     """
-    existing = set(inspect(connection).get_table_names())
-    for table in METADATA.sorted_tables:
-        if table.name not in existing:
-            for statement in _creation(table, connection.dialect.name):
-                connection.exec_driver_sql(statement)
+    existing = _names_of_tables(connection)
+    for name, texts in _creation(connection).items():
+        if name not in existing:
+            for text in texts:
+                connection.exec_driver_sql(text)
+
+
+def _creation(connection: object) -> Mapping[str, Sequence[str]]:
+    """The texts of CREATE TABLE and its indexes, by table."""
+    if isinstance(connection, SQLiteConnection):
+        return compiling.creation()
+    return _creation_in_postgresql()
 
 
 @cache
-def _creation(table: Table, dialect: str) -> tuple[str, ...]:
-    """The texts of CREATE TABLE and its indexes. Writing them takes longer than running them, so a
-    process does it once, for all its warehouses.
-    """
-    table = _tables_of(dialect)[table.name]
-    indexes = sorted(table.indexes, key=lambda index: str(index.name))
-    written_for: Dialect = registry.load(dialect)()
-    elements: list[CreateTable | CreateIndex] = [CreateTable(table), *map(CreateIndex, indexes)]
-    return tuple(str(element.compile(dialect=written_for)) for element in elements)
-
-
-@cache
-def _tables_of(dialect: str) -> Mapping[str, Table]:
-    """The tables, by name, with the types that columns have in a database of this kind.
+def _creation_in_postgresql() -> Mapping[str, Sequence[str]]:
+    """Writing the texts takes longer than running them, so a process does it once, for all its
+    warehouses.
 
     SQLite neither cuts texts off nor refuses long ones, and compares their bytes: so must others,
     whatever their locale.
     """
-    if dialect == "sqlite":
-        return METADATA.tables
+    from sqlalchemy import MetaData, String, Text
+    from sqlalchemy.dialects.postgresql.base import PGDialect
+
     metadata = MetaData()
     for table in METADATA.sorted_tables:
-        for column in table.to_metadata(metadata).columns:
+        for column in real(table).to_metadata(metadata).columns:
             if isinstance(column.type, String):
                 column.type = Text(collation="C")
-    return metadata.tables
+    return compiling.create_texts(metadata, PGDialect())  # type: ignore[no-untyped-call]
+
+
+def _names_of_tables(connection: object) -> set[str]:
+    if isinstance(connection, SQLiteConnection):
+        return connection.names_of_tables()
+    from sqlalchemy import inspect
+
+    return set(inspect(connection).get_table_names())
 
 
 def is_empty(connection: Connection) -> bool:
@@ -171,7 +163,7 @@ def moved_to(connection: Connection) -> str | None:
 
 def has_tables(connection: Connection) -> bool:
     """Whether the store has been brought to any version."""
-    return inspect(connection).has_table(VERSION.name)
+    return VERSION.name in _names_of_tables(connection)
 
 
 _STAMP = select(VERSION.c.SCHEMA_VERSION, VERSION.c.VERSION_COMMENT).where(VERSION.c.VER_ID == 1)

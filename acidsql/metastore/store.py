@@ -16,9 +16,6 @@ from enum import StrEnum
 from functools import cache
 from typing import ClassVar
 
-from sqlalchemy import Connection, Insert, Table, insert, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
 from acidsql.errors import InternalError, MetastoreError
 from acidsql.metastore.process import no_fork, watch
 from acidsql.metastore.schema import (
@@ -28,6 +25,7 @@ from acidsql.metastore.schema import (
     is_empty,
     mark_as_moved,
 )
+from acidsql.metastore.sql import Connection, Insert, Table, insert, select
 from acidsql.metastore.tables import VERSION
 from acidsql.txn.readers import UnwritableError
 
@@ -62,6 +60,9 @@ class Store(ABC):
 
     full: ClassVar[tuple[str, ...]] = ()
     """Parts of errors that say that nothing can be written, though all can be read."""
+
+    errors: ClassVar[tuple[type[Exception], ...]]
+    """What its database raises."""
 
     one_host: ClassVar[bool]
     """Whether all its processes run on the host that holds it: its clock is theirs, and none lives
@@ -191,15 +192,14 @@ class Store(ABC):
                 yield connection
                 self._check_whole(connection)
             except BaseException:
-                with suppress(DBAPIError):  # a lost connection: the server rolls back by itself
+                with suppress(*self.errors):  # a lost connection: the server rolls back by itself
                     connection.rollback()
                 raise
             try:
                 connection.commit()
-            except DBAPIError as error:
+            except self.errors as error:
                 raise CommitFailedError(
-                    f'the metastore "{self.name}" did not confirm a commit:'
-                    f" {self._reason(error.orig)}"
+                    f'the metastore "{self.name}" did not confirm a commit: {self._reason(error)}'
                 ) from error
 
     @contextmanager
@@ -227,11 +227,10 @@ class Store(ABC):
 
     @contextmanager
     def _translated(self, verb: str) -> Iterator[None]:
+        expected: tuple[type[Exception], ...] = (OSError, *self.errors)
         try:
             yield
-        except DBAPIError as error:
-            raise self._error(verb, error.orig) from error
-        except (SQLAlchemyError, OSError) as error:
+        except expected as error:
             raise self._error(verb, error) from error
 
     def _error(self, verb: str, error: BaseException | None) -> MetastoreError:

@@ -7,12 +7,11 @@ and the DataFrame finds nothing, where it would have found the rows of another t
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select
-
 from acidsql.acid.ids import FIRST_WRITE_ID, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.rows.readers import is_read
+from acidsql.metastore.sql import Connection, and_, bindparam, delete, insert, select
 from acidsql.metastore.txn_tables import ATTACHED_NEXT, NEXT_WRITE_ID
 
 _NWI = NEXT_WRITE_ID.c

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
+from acidsql.metastore.sql import (
     BigInteger,
     Boolean,
     Column,

@@ -9,8 +9,16 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, String, Table, Text
-
+from acidsql.metastore.sql import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+)
 from acidsql.metastore.tables import METADATA, Id
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
-from acidsql.parser.foreign import refuse_foreign
 from acidsql.parser.nesting import FEW_BRACKETS, FEW_TOKENS, check_nesting
 from acidsql.parser.statements import Statement
 from acidsql.parser.tokens import Token, skip_blank, tokenize_statement
@@ -84,6 +83,8 @@ def _refuse_unsupported(tokens: list[Token]) -> None:
     """Raises UnsupportedStatementError where the first words are those of a statement that Hive or
     another system has and acidsql has not.
     """
+    from acidsql.parser.foreign import refuse_foreign
+
     while tokens and tokens[0].word == "EXPLAIN":
         tokens = tokens[1:]
     refuse_foreign(tokens)

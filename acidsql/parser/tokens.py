@@ -1,8 +1,9 @@
 """Hive SQL as words, names, strings, numbers and marks, each with its place in the text.
 
 The tokenizer is sqlglot's for Hive with the keyword tables emptied: every word comes out alone, and
-whether it is a keyword is the grammar's business. Comments and hints are no tokens; they lie in the
-gaps, so ``text`` is tokens and gaps concatenated. Offsets are code points.
+whether it is a keyword is the grammar's business. Plain texts, which most statements are, are read
+without it, as it takes longer to import than they take to be carried out. Comments and hints are no
+tokens; they lie in the gaps, so ``text`` is tokens and gaps concatenated. Offsets are code points.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from acidsql.errors import ParseError, Span
+from acidsql.lazy_pattern import pattern
 
 
 class TokenKind(StrEnum):
@@ -65,7 +67,7 @@ class Scan(NamedTuple):
 
 # As Hive and Spark write numbers. A word that begins with a digit but is none of these is a name
 # (Hive allows `1st`).
-_NUMBER = re.compile(
+_NUMBER = pattern(
     r"0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[lLsSyYdDfF]|[bB][dD])?", re.ASCII
 )
 _BLANK = re.compile(r"\s+")
@@ -169,6 +171,46 @@ def scan(text: str, start: int = 0) -> Scan:
 
 
 def _run(text: str, base: int) -> list[Token]:
+    """The tokens from ``base`` on, as far as they can be read."""
+    plain = plain_tokens(text, base) if len(text) - base <= _MOST_KEPT else None
+    return _run_by_sqlglot(text, base) if plain is None else plain
+
+
+_PLAIN = re.compile(
+    r"""
+    [ \t\r\n]+ | --[^\r\n]*
+    | (?P<word> (?! [nNrR]['"] ) [A-Za-z_][A-Za-z0-9_]* (?= END ) )
+    | (?P<number> [0-9]+ (?: \.[0-9]+ )? (?= END ) (?! \. ) )
+    | '(?P<single> [^'\\]* )' | "(?P<double> [^"\\]* )" | `(?P<quoted> [^`\\]* )` (?! ` )
+    | (?P<mark> [()\[\]{}&^:,.=<>%!|+;*~?\#-] | / (?! \* ) )
+    """.replace("END", r"""[ \t\r\n()\[\]{}&^:,.=<>%!|+;*~?\#/'"`-] | \Z"""),
+    re.VERBOSE,
+)
+"""A token as nearly all are written, or a gap: without escapes, prefixes and suffixes."""
+_PLAIN_KINDS = {
+    "word": TokenKind.WORD,
+    "number": TokenKind.NUMBER,
+    "single": TokenKind.STRING,
+    "double": TokenKind.STRING,
+    "quoted": TokenKind.QUOTED,
+    "mark": TokenKind.MARK,
+}
+
+
+def plain_tokens(text: str, base: int = 0) -> list[Token] | None:
+    """The tokens from ``base`` on, if all of them are plain."""
+    tokens, at = [], base
+    while at < len(text):
+        match = _PLAIN.match(text, at)
+        if match is None:
+            return None
+        if name := match.lastgroup:
+            tokens.append(Token(_PLAIN_KINDS[name], match[name], at, match.end()))
+        at = match.end()
+    return tokens
+
+
+def _run_by_sqlglot(text: str, base: int) -> list[Token]:
     """The tokens from ``base`` on, as far as sqlglot's tokenizer comes and can be believed."""
     from sqlglot.errors import TokenError
 
@@ -214,8 +256,8 @@ def skip_blank(text: str, at: int) -> int:
     return at
 
 
-_LINE_END = re.compile(r"[\r\n]|\Z")
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_LINE_END = pattern(r"[\r\n]|\Z")
+_COMMENT_EDGE = pattern(r"/\*|\*/")
 
 
 def _line_end(text: str, at: int) -> int:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
+from acidsql.lazy_pattern import pattern
 from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
 from acidsql.parser.tokens import scan, skip_blank
 from acidsql.settings.setting import BLANKS
 
-SETS = re.compile(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
-_KEY = re.compile(r"""[^\s=;'"`]+""")
-_QUOTED_OR_END = re.compile(r"""'[^'\r\n]*'|"[^"\r\n]*"|[;\r\n]""")
-_SWITCH = re.compile(r"TRUE|FALSE", re.IGNORECASE)
+SETS = pattern(r"(SET|RESET)(?![\w.])", re.IGNORECASE)
+_KEY = pattern(r"""[^\s=;'"`]+""")
+_QUOTED_OR_END = pattern(r"""'[^'\r\n]*'|"[^"\r\n]*"|[;\r\n]""")
+_SWITCH = pattern(r"TRUE|FALSE", re.IGNORECASE)
 # What Hive and Spark also begin with SET.
-_UNSUPPORTED = re.compile(r"SET\s+(ROLE|TIME\s+ZONE)\b", re.IGNORECASE)
+_UNSUPPORTED = pattern(r"SET\s+(ROLE|TIME\s+ZONE)\b", re.IGNORECASE)
 
 VariableStatement = SetVariable | SetAutocommit | ResetVariable
 

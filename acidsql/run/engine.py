@@ -32,13 +32,11 @@ from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.run.driver.operators import Driver, reading_files
 from acidsql.run.flow import Change, Merging
 from acidsql.run.interpreter import Interpreter, ways_of
-from acidsql.run.reading import Reading
 from acidsql.run.resources import Resources
 from acidsql.run.target import Work, write_target
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.read.answers import columns_of
 from acidsql.spark.start.translation import translated
 from acidsql.storage.snapshots import Snapshots, TableSnapshot, Visibility
 from acidsql.storage.write.pending import PendingRoot, Roots
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.plan.new_table import Given
+    from acidsql.run.reading import Reading
     from acidsql.run.spark.operators import Spark
     from acidsql.storage.write.touched import Touching
 
@@ -136,6 +135,8 @@ class Engine:
 
     def add_view(self, frame: DataFrame, name: str) -> tuple[tuple[str, HiveType], ...]:
         """Makes one of Spark's DataFrames a view that statements can read; its columns."""
+        from acidsql.spark.read.answers import columns_of
+
         self.resources.running.add_view(frame, name)
         return columns_of(frame)
 
@@ -195,6 +196,8 @@ class Engine:
 
     def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Reading:
         """The answer of a query, whose rows are made when they are asked for."""
+        from acidsql.run.reading import Reading
+
         ways = list(ways_of(plan.operators))
         try:
             return Reading(self._interpreter, ways, snapshots, trace)
@@ -209,6 +212,8 @@ class Engine:
         known = known_columns(query, self.resources.settings)
         if known is not None:
             return known
+        from acidsql.spark.read.answers import columns_of
+
         df = self.by_spark.queries.dataframe(query, snapshots)
         kinds = [field.dataType.typeName() for field in df.schema.fields]
         return [

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import TableName
-from acidsql.commit.at_once import PlainWork
 from acidsql.commit.transactional import TransactionWork
 from acidsql.commit.unit_of_work import Leg, carry_out
 from acidsql.errors import Warning
@@ -64,6 +63,8 @@ class SessionChanges:
                 return _result(stats)
             if not legs:
                 return Result((), Stats())
+            from acidsql.commit.at_once import PlainWork
+
             with self.queries.reading(locked, source) as snapshots:
                 plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
                 stats = carry_out(legs, plain, ends=True, warehouse=self.root)

@@ -27,7 +27,6 @@ from acidsql.plan.facts import removes_files
 from acidsql.plan.plans import Plan, ReadPlan, stored_reads, transactional_reads
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.run.engine import Engine
-from acidsql.run.reading import Reading
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
@@ -39,6 +38,8 @@ from acidsql.txn.reading import Hold, Reads
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from acidsql.run.reading import Reading
 
 
 _OF_FILES = (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError)

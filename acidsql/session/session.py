@@ -19,7 +19,6 @@ from acidsql.files.fileio import FileIO
 from acidsql.metastore.locations import warehouse_path
 from acidsql.result import Result
 from acidsql.run.engine import Engine
-from acidsql.session.blocks import Block, run_again
 from acidsql.session.observing import Observed
 from acidsql.session.opening import check_arguments, default_warehouse, opened_store
 from acidsql.session.spine import Spine
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
+    from acidsql.session.blocks import Block
     from acidsql.session.scan import TableScan
     from acidsql.session.tables import SessionTable
     from acidsql.txn.runs import CommittedRun
@@ -367,12 +367,16 @@ class Session:
         ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
         after retryable errors. ``run_id``: as for ``record_run``.
         """
+        from acidsql.session.blocks import Block
+
         return Block(self, read_only=read_only, retries=retries, run_id=run_id)
 
     def retry(self, work: Callable[[Self], Value], *, retries: int = 3) -> Value:
         """What ``work(session)`` returns, called in a transaction of its own; called again, with
         growing pauses, after errors that are ``retryable``.
         """
+        from acidsql.session.blocks import run_again
+
         return run_again(self.transaction(retries=retries), work)
 
     @property

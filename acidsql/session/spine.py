@@ -62,7 +62,6 @@ from acidsql.run.trace import Trace
 from acidsql.session.changes import SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
-from acidsql.session.statements import run_session_statement
 from acidsql.session.transaction import SessionLocks, SessionTransaction
 from acidsql.session.turn import Turn
 from acidsql.settings import Settings, Variables
@@ -166,10 +165,13 @@ class Spine:
         warn: Callable[[Warning], None] = lambda warning: None,
     ) -> tuple[str, Plan]:
         """The text with its parameters in it, and the plan of it."""
-        from acidsql.parser.parameters import bind_parameters
         from acidsql.parser.parse import parse
 
-        source = text if params is None else bind_parameters(text, params)
+        source = text
+        if params is not None:
+            from acidsql.parser.parameters import bind_parameters
+
+            source = bind_parameters(text, params)
         with placed_in(source):
             with interrupts.at_once():
                 statement = parse(source)
@@ -302,6 +304,8 @@ class Spine:
             case CatalogCommand():
                 return self._catalog_command(plan, source)
             case SessionCommand(action=action):
+                from acidsql.session.statements import run_session_statement
+
                 variables = Variables(self.settings, self.hive_variables)
                 return run_session_statement(self._warehouse(), variables, self.transaction, action)
             case DryRunPlan(plan=inner):

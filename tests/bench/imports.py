@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 CREATE = (
     "CREATE TABLE t (k INT, v STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
@@ -61,6 +61,11 @@ def cpu_seconds(arguments: Sequence[str], rounds: int = 5) -> float:
     return min(times)
 
 
+def own(modules: Iterable[str]) -> int:
+    """How many of these modules are acidsql's."""
+    return sum(name.partition(".")[0] == "acidsql" for name in modules)
+
+
 def _package(module: str) -> str:
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "acidsql" else parts[0]
@@ -72,7 +77,10 @@ def _table(title: str, arguments: Sequence[str]) -> str:
     counts = Counter(_package(name) for name in modules)
     for name, time in modules.items():
         times[_package(name)] += time
-    head = f"{title}: {cpu_seconds(arguments):.2f} s of CPU, {len(modules)} modules"
+    head = (
+        f"{title}: {cpu_seconds(arguments):.2f} s of CPU, {len(modules)} modules,"
+        f" {own(modules)} of them acidsql's"
+    )
     total = f"{sum(times.values()) / 1000:8.1f} ms  imports, timed"
     rows = [
         f"{time / 1000:8.1f} ms {counts[name]:5d} {name}"

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
 from acidsql import crash_points
 from acidsql.cli.main import main
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
+from acidsql.metastore.sql import update
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.conftest import ACID

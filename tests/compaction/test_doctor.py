@@ -14,7 +14,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import orc
-from sqlalchemy import delete, insert
 
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import BucketId, StatementId
@@ -27,6 +26,7 @@ from acidsql.compaction.merging.publishing import COMPACTED
 from acidsql.errors import Error, OperationalError
 from acidsql.files.local_files import LOCAL
 from acidsql.metastore.opening import PURGED_BELOW
+from acidsql.metastore.sql import delete, insert
 from acidsql.metastore.txn_tables import AUX_TABLE, TXN_TO_WRITE_ID
 from acidsql.session import Session
 from acidsql.storage.footers import read_footer

@@ -73,4 +73,4 @@ def test_locks_are_stored_by_hives_letters(metastore: EmbeddedMetastore) -> None
                 )
             )
         )
-        assert list(rows.scalars()) == ["ar", "aw", "ax", "ae", "wx"]
+        assert [letters for (letters,) in rows] == ["ar", "aw", "ax", "ae", "wx"]

@@ -8,11 +8,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import text
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.schema import SCHEMA, create, is_current, is_empty
+from acidsql.metastore.sql import insert
 from acidsql.metastore.tables import METADATA, VERSION
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, text
-from sqlalchemy.exc import OperationalError as SqlOperationalError
+from sqlalchemy import Connection, text
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from acidsql.catalog.model import (
@@ -27,6 +26,8 @@ from acidsql.catalog.model import (
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.sql import compiling
+from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.stores import database_file
 from acidsql.metastore.stores import sqlite as store
 from acidsql.txn.readers import UnwritableError
@@ -102,8 +103,7 @@ def test_closing_twice_is_no_error(reopen: Reopen) -> None:
 
 
 def test_stores_share_what_was_compiled(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A statement costs its compilation once a process, not once a session."""
-    reopen().open_txn()
+    """A statement that was not compiled ahead costs its compilation once a process."""
     compiled: list[object] = []
     compile_one = SQLCompiler.__init__
 
@@ -112,11 +112,16 @@ def test_stores_share_what_was_compiled(reopen: Reopen, monkeypatch: pytest.Monk
         compile_one(self, *args, **options)
 
     monkeypatch.setattr(SQLCompiler, "__init__", counting)
+    monkeypatch.setattr(compiling, "known", {})
     reopen().open_txn()
     assert not compiled
-    monkeypatch.setattr(store, "_compiled", {})
+    monkeypatch.setattr(compiling, "known", {})
+    monkeypatch.setattr(compiling, "_ahead", lambda: {"statements": {}})
     reopen().open_txn()
     assert compiled
+    compiled.clear()
+    reopen().open_txn()
+    assert not compiled
 
 
 # --- places
@@ -370,14 +375,17 @@ def test_a_commit_that_fails_is_unknown(metastore: EmbeddedMetastore) -> None:
     metastore.commit(txn_id)
 
 
-def test_a_commit_that_took_place_though_it_failed(metastore: EmbeddedMetastore) -> None:
+def test_a_commit_that_took_place_though_it_failed(
+    metastore: EmbeddedMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Is found out by asking the store: no error."""
     txn_id = metastore.open_txn()
 
-    def commit_and_fail(connection: object) -> None:
-        connection.exec_driver_sql("COMMIT")  # type: ignore[attr-defined]
-        raise SqlOperationalError("COMMIT", None, sqlite3.OperationalError("disk I/O error"))
+    def commit_and_fail(connection: SQLiteConnection) -> None:
+        monkeypatch.undo()
+        connection.commit()
+        raise sqlite3.OperationalError("disk I/O error")
 
-    event.listen(metastore._store._durable, "commit", commit_and_fail, once=True)
+    monkeypatch.setattr(SQLiteConnection, "commit", commit_and_fail)
     metastore.commit(txn_id)
     assert metastore.valid_txns().is_valid(txn_id)

@@ -13,6 +13,8 @@ from acidsql.errors import ParseError, Span
 from acidsql.parser.tokens import (
     Token,
     TokenKind,
+    _run_by_sqlglot,
+    plain_tokens,
     scan,
     skip_blank,
     tokenize,
@@ -138,6 +140,32 @@ def test_marks_and_words_are_the_text_itself(text: str) -> None:
     for token in scan(text).tokens:
         if token.kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.MARK):
             assert token.text == token.span.cut(text)
+
+
+@given(any_text())
+@example("a-- b\r'c'---\n-1.5.x")
+@example("x'a'n 'b' `c`.`d`1'e'")
+def test_plain_texts_are_read_as_sqlglot_reads_them(text: str) -> None:
+    """What is read without sqlglot has the tokens that it finds."""
+    plain = plain_tokens(text)
+    assert plain is None or plain == _run_by_sqlglot(text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("UPDATE t SET s = 'z', d = \"y\" WHERE a >= 1.5 AND `b c` IN (1, -2) -- all", True),
+        ("INSERT INTO d.t (a) VALUES ('日本'), (?), (:x)", True),
+        ("", True),
+        *((text, False) for text in (
+            "'a\\n'", "n'a'", "r\"a\"", "/* a */", "'a", "`a``b`", "1L", "1.", "1e3", "0x1", "1st", "été", "$1.5", "@a", "a\u00a0b",
+            "1..2", "a\x00", "\\", "1.2.3",
+        )),
+    ],
+)  # fmt: skip
+def test_which_texts_are_plain(text: str, plain: bool) -> None:
+    """Most statements; any piece with an escape, a prefix, a suffix or another script is left."""
+    assert (plain_tokens(text) is not None) == plain
 
 
 PIECES = (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from acidsql.errors import ProgrammingError, Span
 from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner
@@ -33,9 +34,9 @@ class Command:
 
 
 PREFIXES = (".", "!", "\\")
-NAME = re.compile(r"[.!\\]?(\w+|[?!])(?:[ \t]+(.*))?\Z", re.DOTALL)
-_LINE = re.compile(r"[^\r\n]*")
-_BARE = re.compile(
+NAME = pattern(r"[.!\\]?(\w+|[?!])(?:[ \t]+(.*))?\Z", re.DOTALL)
+_LINE = pattern(r"[^\r\n]*")
+_BARE = pattern(
     r"""(?:(?:quit|exit|help(?:[ \t]+[\w \t]+)?)"""
     r"""|source[ \t]+(?:'[^'\r\n]*'|"[^"\r\n]*"|[^;\r\n])+)"""
     r"""[ \t]*(?:;|(?=[\r\n])|\Z)""",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -55,6 +54,8 @@ def paged(out: TextIO, lines: Iterable[str], screen: os.terminal_size, command: 
 
 def _through(command: str, lines: Iterator[str]) -> None:
     """Gives lines to a pager until it has enough of them, and waits for its end."""
+    import subprocess
+
     environment = {"LESS": "FRSX"} | os.environ
     pager = subprocess.Popen(
         command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from acidsql.cli.output.kept import Kept
 from acidsql.cli.output.paging import paged, pager_of, screen_of
-from acidsql.cli.output.people import has_picture, pictured
 from acidsql.errors import ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.rendering.formats import Column, Counter, Format, Layout, Row, row_lines
@@ -95,12 +94,15 @@ def show_rows(
     columns: Sequence[Column] = kept.columns
     source: Iterable[Row] = chain.from_iterable(map(tuples_of, kept.passing(batches)))
     some = None
-    if screen is not None and layout.format in _FOR_PEOPLE and has_picture(kept.statement):
-        is_table = layout.format is Format.TABLE
-        fit = laid_out if is_table else replace(laid_out, screen=None)
-        picture = pictured(kept.statement, columns, list(source), fit)
-        columns, source = picture.columns, picture.rows
-        some = (len(columns), picture.of) if picture.is_cut else None
+    if screen is not None and layout.format in _FOR_PEOPLE:
+        from acidsql.cli.output.people import has_picture, pictured
+
+        if has_picture(kept.statement):
+            is_table = layout.format is Format.TABLE
+            fit = laid_out if is_table else replace(laid_out, screen=None)
+            picture = pictured(kept.statement, columns, list(source), fit)
+            columns, source = picture.columns, picture.rows
+            some = (len(columns), picture.of) if picture.is_cut else None
     rows = Counter(source)
     lines = partial(row_lines, columns, layout=laid_out)
     if screen is None or not at_prompt:

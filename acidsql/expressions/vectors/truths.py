@@ -27,6 +27,7 @@ from acidsql.expressions.values import (
     operand_type,
 )
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
+from acidsql.lazy_pattern import pattern
 
 if TYPE_CHECKING:
     from acidsql.expressions.kernels import comparing
@@ -36,8 +37,8 @@ else:
 
 _MOST_IN_LIST = 10
 """Spark looks values up in a longer list, where -0.0 is not 0.0."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
+_DAY = pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 
 
 # Each of the first ones is a ``functions.Compile``.

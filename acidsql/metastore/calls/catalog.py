@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 
-from sqlalchemy import Connection, Row, delete, insert, select
-
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
@@ -61,6 +59,7 @@ from acidsql.metastore.rows.tables import (
     update_table,
 )
 from acidsql.metastore.rows.txns import require_open
+from acidsql.metastore.sql import Connection, Row, delete, insert, select
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name

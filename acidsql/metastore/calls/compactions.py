@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row
-
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Partition, Table, TableName
@@ -56,6 +54,7 @@ from acidsql.metastore.rows.workers import (
     require_same,
     take_entry,
 )
+from acidsql.metastore.sql import Connection, Row
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.txn_tables import TxnType
 from acidsql.txn.compactions import (

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import Connection
-
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
@@ -57,6 +55,7 @@ from acidsql.metastore.rows.readers import (
 from acidsql.metastore.rows.statistics import partition_ids
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.rows.txns import forget_written, require_open, valid_txns
+from acidsql.metastore.sql import Connection
 from acidsql.metastore.store import CommitFailedError
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds

@@ -5,14 +5,13 @@ lock, or keeps it alive: if that is lost, the lock is freed when its time is ove
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, update
-
 from acidsql.acid.ids import TxnId
 from acidsql.metastore.locking import Asker, ask, check, give_up, reap_locks
 from acidsql.metastore.opening import OpenTxns, reap
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import beat, find_request, select_locks
 from acidsql.metastore.rows.txns import jump, keep_in_step, require_open
+from acidsql.metastore.sql import Connection, update
 from acidsql.metastore.store import Clock, Store
 from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest, LockState, LockType

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, select
-
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog import statistics
 from acidsql.catalog.model import Column, Partition, Table
@@ -35,6 +33,7 @@ from acidsql.metastore.rows.statistics import (
     partition_ids,
 )
 from acidsql.metastore.rows.txns import find_written, forget_written, valid_txns
+from acidsql.metastore.sql import Connection, select
 from acidsql.metastore.store import Store
 from acidsql.metastore.tables import PART_COL_STATS, TAB_COL_STATS, TBLS
 

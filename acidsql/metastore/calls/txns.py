@@ -7,16 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    CompoundSelect,
-    Connection,
-    Select,
-    bindparam,
-    select,
-    union_all,
-)
-
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
@@ -65,6 +55,15 @@ from acidsql.metastore.rows.txns import (
     txns_below,
     unknown_error,
     valid_txns,
+)
+from acidsql.metastore.sql import (
+    BigInteger,
+    CompoundSelect,
+    Connection,
+    Select,
+    bindparam,
+    select,
+    union_all,
 )
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.successors import begin_behind, next_write_id

@@ -10,12 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Column as SqlColumn
-from sqlalchemy import Connection, Row, Select, and_, delete, false, insert, not_, or_, select
-from sqlalchemy import Table as SqlTable
-
 from acidsql.catalog.model import Column
 from acidsql.catalog.statistics import ColumnStatistics
+from acidsql.metastore.sql import Column as SqlColumn
+from acidsql.metastore.sql import (
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    false,
+    insert,
+    not_,
+    or_,
+    select,
+)
+from acidsql.metastore.sql import Table as SqlTable
 from acidsql.metastore.tables import PART_COL_STATS, PARTITIONS, TAB_COL_STATS
 
 _KINDS = {int: "LONG", float: "DOUBLE", Decimal: "BIG_DECIMAL"}

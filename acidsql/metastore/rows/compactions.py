@@ -6,7 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.errors import FormatError
+from acidsql.metastore.compaction_tables import (
+    COMPACTION_QUEUE,
+    COMPLETED_COMPACTIONS,
+    NEXT_COMPACTION_QUEUE_ID,
+)
+from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
     Row,
@@ -17,15 +25,6 @@ from sqlalchemy import (
     or_,
     select,
     update,
-)
-
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.catalog.model import TableName
-from acidsql.errors import FormatError
-from acidsql.metastore.compaction_tables import (
-    COMPACTION_QUEUE,
-    COMPLETED_COMPACTIONS,
-    NEXT_COMPACTION_QUEUE_ID,
 )
 from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS
 from acidsql.txn.compactions import (

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, bindparam, insert, or_, select
-
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableName
 from acidsql.errors import TableNotFoundError
+from acidsql.metastore.sql import BigInteger, Connection, Row, bindparam, insert, or_, select
 from acidsql.metastore.tables import COLUMNS_V2, DBS, KEY_CONSTRAINTS, PARTITION_KEYS, SDS, TBLS
 
 KINDS = tuple(ConstraintKind)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, select, update
-
 from acidsql.metastore.process import Process
+from acidsql.metastore.sql import Connection, delete, select, update
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.txn_tables import COMPACTOR_DAEMONS
 from acidsql.txn.daemons import CompactorDaemon

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, not_, select, update
-
 from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.rows.readers import delete_readers, registered
+from acidsql.metastore.sql import Connection, and_, bindparam, delete, insert, not_, select, update
 from acidsql.metastore.tables import DIRECTORIES_TO_DELETE, KEPT_DIRECTORIES
 from acidsql.metastore.txn_tables import READERS
 

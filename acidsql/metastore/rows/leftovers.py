@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import TableName
+from acidsql.metastore.locations import given_location, stored_location
+from acidsql.metastore.process import Process
+from acidsql.metastore.rows.txns import AbortReason, forget_base
+from acidsql.metastore.sql import (
     Connection,
     Integer,
     Row,
@@ -24,12 +29,6 @@ from sqlalchemy import (
     true,
     update,
 )
-
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.catalog.model import TableName
-from acidsql.metastore.locations import given_location, stored_location
-from acidsql.metastore.process import Process
-from acidsql.metastore.rows.txns import AbortReason, forget_base
 from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
 from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId
+from acidsql.errors import MetastoreError
+from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
     Row,
@@ -17,9 +19,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from acidsql.acid.ids import TxnId
-from acidsql.errors import MetastoreError
 from acidsql.metastore.txn_tables import HIVE_LOCKS, NEXT_LOCK_ID, TXNS, TxnType
 from acidsql.txn.locks import NO_TXN, LockComponent, LockInfo, LockState, LockType
 

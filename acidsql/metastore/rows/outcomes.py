@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, Row, select
-
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.rows.txns import abort_words, highest_txn
+from acidsql.metastore.sql import Connection, Row, select
 from acidsql.metastore.txn_tables import (
     COMPLETED_TXN_COMPONENTS,
     TXN_COMPONENTS,

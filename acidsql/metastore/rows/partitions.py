@@ -9,14 +9,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, insert, select, update
-
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.catalog.statistics import KEYS
 from acidsql.errors import AlreadyExistsError, WriteConflictError
 from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.rows.storage import delete_storage, insert_storage
+from acidsql.metastore.sql import (
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import PARTITION_KEY_VALS, PARTITION_PARAMS, PARTITIONS, SDS, TBLS
 

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.catalog.model import TableName
+from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.opening import ended_processes
+from acidsql.metastore.process import Process
+from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
     and_,
@@ -17,17 +23,9 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    literal,
     select,
     update,
 )
-
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
-from acidsql.catalog.model import TableName
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.opening import ended_processes
-from acidsql.metastore.process import Process
 from acidsql.metastore.txn_tables import CLEANED_HISTORY, MIN_HISTORY_WRITE_ID, READERS, TXNS
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.readers import ReaderInfo, ReadRequest, too_old
@@ -286,6 +284,4 @@ def note_cleaned(connection: Connection, table: TableName, base: WriteId) -> Non
             )
         )
     elif known < base:
-        connection.execute(
-            update(CLEANED_HISTORY).where(*of_table).values(CH_WRITEID=literal(base))
-        )
+        connection.execute(update(CLEANED_HISTORY).where(*of_table).values(CH_WRITEID=base))

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
-
 from acidsql.acid.ids import TxnId
+from acidsql.metastore.sql import Connection, bindparam, delete, insert, select
 from acidsql.metastore.txn_tables import COMMITTED_RUNS
 from acidsql.txn.runs import CommittedRun, Run
 

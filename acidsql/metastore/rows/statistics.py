@@ -11,7 +11,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from sqlalchemy import (
+from acidsql.catalog import statistics
+from acidsql.catalog.model import Partition
+from acidsql.catalog.model import Table as Stored
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import KEYS, Parameters, StatisticsChange
+from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.rows.column_statistics import (
+    forget_columns,
+    forget_columns_of_partitions,
+    forget_columns_of_table,
+)
+from acidsql.metastore.rows.txns import forget_written, insert_written
+from acidsql.metastore.sql import (
     Column,
     Connection,
     Delete,
@@ -26,19 +38,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from acidsql.catalog import statistics
-from acidsql.catalog.model import Partition
-from acidsql.catalog.model import Table as Stored
-from acidsql.catalog.partitions import name_of
-from acidsql.catalog.statistics import KEYS, Parameters, StatisticsChange
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.rows.column_statistics import (
-    forget_columns,
-    forget_columns_of_partitions,
-    forget_columns_of_table,
-)
-from acidsql.metastore.rows.txns import forget_written, insert_written
 from acidsql.metastore.tables import PARTITION_PARAMS, PARTITIONS, TABLE_PARAMS, TBLS
 
 BATCH = 500

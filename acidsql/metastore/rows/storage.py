@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, bindparam, delete, insert, select
-
 from acidsql.catalog.model import Bucketing, Skew, SortColumn, Storage, Table, storage_of
 from acidsql.metastore.locations import stored_location
+from acidsql.metastore.sql import BigInteger, Connection, Row, bindparam, delete, insert, select
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import (
     BUCKETING_COLS,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
-from sqlalchemy import Table as SqlTable
-
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
 from acidsql.metastore.rows.txns import AbortReason, abort_txns
+from acidsql.metastore.sql import ColumnElement, Connection, and_, delete, or_, select, update
+from acidsql.metastore.sql import Table as SqlTable
 from acidsql.metastore.txn_tables import (
     CLEANED_HISTORY,
     COMPLETED_TXN_COMPONENTS,

@@ -9,20 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Connection,
-    Select,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    update,
-)
-
 from acidsql.catalog.model import (
     Column,
     FileFormat,
@@ -45,6 +31,19 @@ from acidsql.metastore.rows.storage import (
     read_bucketing,
     read_skew,
     read_storage,
+)
+from acidsql.metastore.sql import (
+    BigInteger,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
 )
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import (

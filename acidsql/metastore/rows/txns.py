@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 
-from sqlalchemy import (
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import base_name
+from acidsql.acid.write_ids import ValidTxnList
+from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
+from acidsql.errors import MetastoreError, TransactionAbortedError
+from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
+from acidsql.metastore.sql import (
     Connection,
     and_,
     bindparam,
@@ -23,15 +31,6 @@ from sqlalchemy import (
     true,
     update,
 )
-
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.paths import base_name
-from acidsql.acid.write_ids import ValidTxnList
-from acidsql.catalog.model import Table, TableName
-from acidsql.catalog.partitions import name_of
-from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
-from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.tables import (
     DBS,
     DIRECTORIES_TO_DELETE,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, Row, or_, select
-
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import MetastoreError
@@ -15,6 +13,7 @@ from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import change_entry, find_entries, find_entry
 from acidsql.metastore.rows.partitions import find_location
 from acidsql.metastore.rows.tables import find_table
+from acidsql.metastore.sql import Connection, Row, or_, select
 from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.compactions import CompactionState
 from acidsql.txn.manager import TxnState

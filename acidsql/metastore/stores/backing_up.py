@@ -6,10 +6,12 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.schema import is_empty
+from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.stores.database_file import (
     database_path,
     no_warehouse_error,
@@ -54,9 +56,7 @@ def back_up(warehouse: str, target: str) -> BackedUp:
                 raise MetastoreError(f'the metastore "{source}" is empty')
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(part)) as copy:
-                driver = connection.connection.driver_connection
-                assert isinstance(driver, sqlite3.Connection)
-                driver.backup(copy)
+                cast(SQLiteConnection, connection).driver_connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # all in the one file
         _put_in_place(part, final)
     except OSError as error:

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, update
-
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
@@ -28,6 +26,16 @@ from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import select_locks
 from acidsql.metastore.rows.txns import count_open_txns
 from acidsql.metastore.schema import create, has_tables, moved_to
+from acidsql.metastore.sql import (
+    Connection,
+    Table,
+    delete,
+    func,
+    insert,
+    real,
+    select,
+    update,
+)
 from acidsql.metastore.store import Store
 from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
 from acidsql.metastore.stores.marker import MARKER, refuse_marked
@@ -169,7 +177,7 @@ def _fill(
         for copied in _copy_rows(source, target, table):
             done += copied
             progress(done, total)
-        if table.autoincrement_column is not None:
+        if real(table).autoincrement_column is not None:
             other.set_highest_key(target, table, one.highest_key(source, table))
         if _count(target, table) != counts[table]:
             raise MetastoreError(
@@ -184,8 +192,8 @@ def _copy_rows(source: Connection, target: Connection, table: Table) -> Iterator
     query = select(table).order_by(*table.primary_key.columns)
     result = source.execute(query, execution_options={"yield_per": BATCH})
     with closing(result):
-        for batch in result.mappings().partitions():
-            target.execute(insert(table), [dict(row) for row in batch])
+        for batch in result.partitions(BATCH):
+            target.execute(insert(table), [row._asdict() for row in batch])
             yield len(batch)
 
 

@@ -12,7 +12,6 @@ log the same. One that is there keeps its mode: who else may use it is for its o
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
+from acidsql.lazy_pattern import pattern
 from acidsql.txn.readers import UnwritableError
 
 try:
@@ -51,7 +51,7 @@ WHO_MAY_USE_IT = (
     "Other users than its owner may use a warehouse that is made with acidsql.store.mode 0660 or"
     " 0666, or after a chmod of its directory _acidsql and the files in it."
 )
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+_ESCAPE = pattern(r"\\([0-7]{3})")
 """A blank or the like in a path of MOUNTS."""
 _DETACH_TIMEOUT_SECONDS = 5
 

@@ -17,16 +17,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import (
-    Connection,
-    Table,
-    insert,
-    inspect,
-    select,
-)
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import inspect
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from acidsql.errors import MetastoreError
+from acidsql.metastore.sql import Connection, Table, insert, select
 from acidsql.metastore.store import Clock, Store
 from acidsql.metastore.stores.connections import (
     LOCK_TIMEOUT_SECONDS,
@@ -123,6 +118,7 @@ class PostgreSQLStore(Store):
     """
 
     hints = _HINTS
+    errors = (SQLAlchemyError,)
     one_host = False
 
     def __init__(
@@ -287,6 +283,7 @@ class PostgreSQLStore(Store):
             )
 
     def _reason(self, error: BaseException | None) -> str:
+        error = error.orig if isinstance(error, DBAPIError) else error
         primary = getattr(getattr(error, "diag", None), "message_primary", None)
         return without_secrets(" ".join(str(primary or error).split()), self._url)
 

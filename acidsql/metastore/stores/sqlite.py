@@ -11,32 +11,23 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from sqlalchemy import (
-    URL,
+from acidsql.errors import MetastoreError
+from acidsql.metastore.sql import (
     Connection,
-    Dialect,
-    Engine,
-    Integer,
-    String,
     Table,
     column,
-    create_engine,
     delete,
-    event,
     func,
     insert,
+    real,
     select,
     table,
 )
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool, QueuePool
-from sqlalchemy.util import LRUCache
-
-from acidsql.errors import MetastoreError
+from acidsql.metastore.sql.connections import Pool, SQLiteConnection
 from acidsql.metastore.store import VERSION_OF_STORE, Clock, Create, Store
 from acidsql.metastore.stores.database_file import (
     OWNER_ONLY,
@@ -56,8 +47,6 @@ from acidsql.metastore.stores.marker import remove_marker
 BUSY_TIMEOUT_SECONDS = 30
 _LOG_TIMEOUT_SECONDS = 5
 """How long readers and writers are waited for before the log is emptied."""
-_VERSION = str(VERSION_OF_STORE.compile(compile_kwargs={"literal_binds": True}))
-"""Kept as text: it is asked in each write transaction."""
 _BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
 
 _HINTS = (
@@ -81,7 +70,7 @@ _HINTS = (
 )
 
 
-_SEQUENCE = table("sqlite_sequence", column("name", String), column("seq", Integer))
+_SEQUENCE = table("sqlite_sequence", column("name"), column("seq"))
 _SEQUENCES = select(_SEQUENCE.c.seq)
 """SQLite's own table of the numbers it has given to rows of tables with AUTOINCREMENT."""
 
@@ -95,6 +84,7 @@ class SQLiteStore(Store):
     """
 
     hints = _HINTS
+    errors = (sqlite3.Error,)
     full = ("disk is full", "disk I/O error", "readonly database")
     one_host = True
 
@@ -114,8 +104,8 @@ class SQLiteStore(Store):
         self._prepared = partial(prepare, warehouse, mode, anywhere=anywhere)
         self._is_open = self._is_at_it = self._is_read_only = False
         self._opening = threading.RLock()
-        self._durable = _engine(self.path, synchronous="FULL" if durable else "OFF")
-        self._brief = _engine(self.path, synchronous="NORMAL" if durable else "OFF")
+        self._durable = _pool(self.path, synchronous="FULL" if durable else "OFF")
+        self._brief = _pool(self.path, synchronous="NORMAL" if durable else "OFF")
         if create is Create.ALWAYS:
             self._prepare()
             self._is_open = True
@@ -169,14 +159,14 @@ class SQLiteStore(Store):
     def _reader(self) -> Connection:
         self._check_open()
         if self._is_read_only:
-            return _begun(_read_only_engine(self.path), _BEGIN)
+            return _begun(_read_only(self.path), _BEGIN)
         try:
             return _begun(self._durable, _BEGIN)
-        except (DBAPIError, sqlite3.Error) as error:
+        except sqlite3.Error as error:
             # a full disk has no room for SQLite's shared memory, for the first one that opens it
             if not any(mark in str(error) for mark in self.full) or has_log(self.path):
                 raise
-            return _begun(_read_only_engine(self.path), _BEGIN)
+            return _begun(_read_only(self.path), _BEGIN)
 
     def _writer(self, *, durable: bool) -> Connection:
         self._check_open()
@@ -197,8 +187,7 @@ class SQLiteStore(Store):
             self.open_up()
 
     def _version_now(self, connection: Connection) -> str | None:
-        version: str | None = connection.exec_driver_sql(_VERSION).scalar()
-        return version
+        return connection.scalar(VERSION_OF_STORE)
 
     def highest_key(self, connection: Connection, table: Table) -> int:
         (column,) = table.primary_key.columns
@@ -207,7 +196,9 @@ class SQLiteStore(Store):
         return max(in_use, given or 0)
 
     def set_highest_key(self, connection: Connection, table: Table, key: int) -> None:
-        if table.dialect_options["sqlite"]["autoincrement"]:  # others go on behind what is there
+        if real(table).dialect_options["sqlite"][
+            "autoincrement"
+        ]:  # others go on behind what is there
             of_table = _SEQUENCE.c.name == table.name
             connection.execute(delete(_SEQUENCE).where(of_table))
             connection.execute(insert(_SEQUENCE).values(name=table.name, seq=key))
@@ -235,56 +226,27 @@ class SQLiteStore(Store):
         with nullcontext() if self._is_read_only else opening(self.path):
             super()._bring_up_to_date()
 
-    @contextmanager
-    def _translated(self, verb: str) -> Iterator[None]:
+
+def _pool(path: Path, *, synchronous: str) -> Pool:
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
         try:
-            with super()._translated(verb):
-                yield
-        except sqlite3.Error as error:
-            raise self._error(verb, error) from error
+            _configure(connection, synchronous)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    return Pool(connect)
 
 
-_compiled: LRUCache[Any, Any] = LRUCache(500)
-"""The SQL of the statements that any store of this process has run."""
-
-
-@cache
-def _dialect() -> Dialect:
-    """The one dialect for all stores: what was compiled for one dialect object is found for no
-    other.
-    """
-    engine = create_engine("sqlite://")
-    with engine.connect():  # which asks SQLite what it can do
-        pass
-    engine.dispose()
-    return engine.dialect
-
-
-def _engine(path: Path, *, synchronous: str) -> Engine:
-    def connect() -> Any:
-        return sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
-
-    def configure(connection: Any, _record: object) -> None:
-        _configure(connection, synchronous)
-
-    pool = QueuePool(connect, dialect=_dialect())
-    engine = Engine(
-        pool,
-        _dialect(),
-        URL.create("sqlite", database=str(path)),
-        execution_options={"compiled_cache": _compiled},
-    )
-    event.listen(engine, "connect", configure)
-    return engine
-
-
-def _read_only_engine(path: Path) -> Engine:
-    """An engine for one transaction on a file that cannot be written. Where SQLite's log is there
-    somebody writes to it, or has died: it is followed. Else the file is all there is, and no lock
-    is taken on it.
+def _read_only(path: Path) -> Pool:
+    """What gives a connection for one transaction on a file that cannot be written. Where SQLite's
+    log is there somebody writes to it, or has died: it is followed. Else the file is all there is,
+    and no lock is taken on it.
     """
 
-    def connect() -> Any:
+    def connect() -> sqlite3.Connection:
         how = "mode=ro" if has_log(path) else "immutable=1"
         return sqlite3.connect(
             f"{path.as_uri()}?{how}",
@@ -294,15 +256,10 @@ def _read_only_engine(path: Path) -> Engine:
             isolation_level=None,
         )
 
-    return Engine(
-        NullPool(connect, dialect=_dialect()),
-        _dialect(),
-        URL.create("sqlite", database=str(path)),
-        execution_options={"compiled_cache": _compiled},
-    )
+    return Pool(connect, kept=0)
 
 
-def _configure(connection: Any, synchronous: str) -> None:
+def _configure(connection: sqlite3.Connection, synchronous: str) -> None:
     connection.isolation_level = None  # else the driver would begin transactions of its own
     if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
         raise MetastoreError(
@@ -313,16 +270,14 @@ def _configure(connection: Any, synchronous: str) -> None:
     connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file
 
 
-def _begun(engine: Engine, begin: str) -> Connection:
-    """A connection on which the statement ``begin`` began a transaction.
-
-    It is not left to the event "begin" of SQLAlchemy: an engine with such listeners takes a fifth
-    longer for each statement.
+def _begun(pool: Pool, begin: str) -> Connection:
+    """A connection on which the statement ``begin`` began a transaction; it stands for one of
+    SQLAlchemy's.
     """
-    connection = engine.connect()
+    connection: SQLiteConnection = pool.connect()
     try:
         connection.exec_driver_sql(begin)
     except BaseException:
         connection.close()
         raise
-    return connection
+    return cast(Connection, connection)

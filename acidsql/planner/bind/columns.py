@@ -18,6 +18,7 @@ from acidsql.expressions.query_text import Edit
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
 from acidsql.expressions.tree import ColumnRef, Condition, Unread, parts_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy_pattern import pattern
 from acidsql.parser.tokens import tokenize
 
 ROW_ID = ROW_ID_COLUMN.lower()
@@ -95,8 +96,8 @@ _COLUMN = r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)?"
 _ATOM = rf"(?:{_COLUMN}|\d+(?:\.\d+)?|'[^'\\]*')"
 _OPERAND = rf"(?:[A-Za-z]\w*\(\s*{_ATOM}(?:\s*,\s*{_ATOM})*\s*\)|{_ATOM})"
 _OPERATOR = r"(?:\s*(?:<=|>=|<>|!=|[-+*/%=<>])\s*|\s+(?:AND|OR)\s+)"
-_SIMPLE = re.compile(rf"\s*{_OPERAND}(?:{_OPERATOR}{_OPERAND})*\s*", re.ASCII | re.IGNORECASE)
-_PART = re.compile(r"'[^']*'|([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?(\s*\()?", re.ASCII)
+_SIMPLE = pattern(rf"\s*{_OPERAND}(?:{_OPERATOR}{_OPERAND})*\s*", re.ASCII | re.IGNORECASE)
+_PART = pattern(r"'[^']*'|([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?(\s*\()?", re.ASCII)
 _VALUES = frozenset({"null", "true", "false", "current_date", "current_timestamp"})
 _OPERATORS = frozenset({"and", "or"})
 _NOT_SIMPLE = frozenset(
@@ -388,7 +389,7 @@ def _written(source: str, words: list[Word]) -> str:
     return Span(words[0].span.start, words[-1].span.end).cut(source)
 
 
-_LITERAL = re.compile(r"\s*(?:\d+(?:\.\d*)?|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))\s*", re.ASCII)
+_LITERAL = pattern(r"\s*(?:\d+(?:\.\d*)?|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))\s*", re.ASCII)
 
 
 def _type_of_literal(text: str) -> HiveType | None:

@@ -37,11 +37,11 @@ def parse_expressions(source: str, spans: Iterable[Span]) -> dict[Span, Parsed]:
     """Many expressions of one statement in one go, which takes a fraction of the time. {} where one
     is at fault: alone, it will tell.
     """
-    from sqlglot import exp
-
     ordered = list(spans)
     if len(ordered) < 2 or any("--" in span.cut(source) for span in ordered):
         return {}
+    from sqlglot import exp
+
     text = SELECT + ", ".join(span.cut(source) for span in ordered)
     try:
         tree = _parse(text, Span(0, len(text)), "")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql import interrupts
 from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
+from acidsql.lazy_pattern import pattern
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BEAT_SECONDS = 0.1
-_HARMLESS = re.compile(
+_HARMLESS = pattern(
     r"spark\.sql\.(session\.timeZone|ansi\.enabled|shuffle\.|adaptive\.|files\.|sources\."
     r"|autoBroadcast|broadcast|execution\.|codegen\.|ui\.|warehouse\.|catalogImplementation"
     r"|extensions$|catalog\.|orc\.|parquet\.|statistics\.|join\.|inMemory|cache\.|limit\."
@@ -35,15 +36,15 @@ _HARMLESS = re.compile(
 """Settings that say how Spark works, and never what comes of it."""
 
 
-_OF_FILES = re.compile(
+_OF_FILES = pattern(
     r"spark\.sql\.(parquet|orc|files|sources|hive|runSQLOnFiles|caseSensitive|timestampType|legacy)"
 )
 """Settings that say how Spark reads files, whether anything else comes of that or not."""
 _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_CONF_DIR", "HADOOP_HOME", "SPARK_HOME")
 """What may name folders with files that name another file system than this machine's."""
-_OTHER_STORES = re.compile(r"spark\.hadoop\.fs\.(s3a?|gs|abfss?|azure|oss|cosn)\.")
+_OTHER_STORES = pattern(r"spark\.hadoop\.fs\.(s3a?|gs|abfss?|azure|oss|cosn)\.")
 
-_OF_FUNCTIONS = re.compile(r"spark\.(sql\.(extensions|catalog\.)|plugins|jars)|spark\.remote")
+_OF_FUNCTIONS = pattern(r"spark\.(sql\.(extensions|catalog\.)|plugins|jars)|spark\.remote")
 """Settings by which a Spark may get functions of its own."""
 
 WaitNotice = Callable[[str | None], object]

@@ -20,7 +20,6 @@ import pyarrow as pa
 from pyarrow import orc
 
 from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
-from acidsql.acid.hashing.bucketing import bucket_numbers
 from acidsql.acid.ids import BucketId, StatementId
 from acidsql.acid.orc_tail import (
     OrcCodec,
@@ -235,6 +234,8 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
         if len(values):
             yield BucketId(0), values
         return
+    from acidsql.acid.hashing.bucketing import bucket_numbers
+
     types = {c.name: str(c.type) for c in table.columns}
     keys = [(values.field(name), types[name]) for name in bucketing.columns]
     numbers = bucket_numbers(keys, bucketing.count, 1 if bucketing.version == 1 else 2)

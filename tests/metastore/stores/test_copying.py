@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from acidsql.catalog.model import Column, Database, Partition, Skew, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.cli.main import main
 from acidsql.errors import MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.sql import select
 from acidsql.metastore.stores import copying
 from acidsql.metastore.stores.copying import copy_store
 from acidsql.metastore.tables import METADATA

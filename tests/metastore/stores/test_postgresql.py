@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, event, insert, select, text
+from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError
 
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
@@ -20,6 +20,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.schema import SCHEMA
+from acidsql.metastore.sql import insert, select
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.stores import connections
 from acidsql.metastore.stores import postgresql as store

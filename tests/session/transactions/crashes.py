@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pyarrow import orc
-from sqlalchemy import select
 
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.model import Table, TableKind, TableName
+from acidsql.metastore.sql import select
 from acidsql.metastore.txn_tables import (
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
