@@ -33,7 +33,7 @@ from acidsql.storage.stored import arrow_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.run.driver.sub_queries import Answer
+    from acidsql.run.driver.relations.sub_queries import Answer
 
     Batches = Iterable[pa.RecordBatch]
     Answers = Mapping[str, Answer]
@@ -153,7 +153,7 @@ class _Rows:
         import pyarrow as pa
 
         from acidsql.run.driver.new_rows import one_batch
-        from acidsql.run.driver.windows import with_windows
+        from acidsql.run.driver.relations.windows import with_windows
 
         tables = _within((pa.Table.from_batches([batch]) for batch in batches), held)
         yield with_windows(one_batch(pa.concat_tables(tables)), self.query.windows, self._value)

@@ -67,7 +67,7 @@ def _looked_up(
     import numpy as np
     import pyarrow as pa
 
-    from acidsql.run.driver.matching import Matches
+    from acidsql.run.driver.relations.matching import Matches
 
     positions, rows = Matches(keys, len(values)).pairs(outer)
     indices = np.full(count, len(values), np.int64)
@@ -85,7 +85,7 @@ def _exists(
 ) -> pa.Array:
     import pyarrow as pa
 
-    from acidsql.run.driver.matching import Matches
+    from acidsql.run.driver.relations.matching import Matches
 
     if not keys:
         return pa.repeat(pa.scalar(rows > 0), count)
@@ -98,7 +98,7 @@ class _Contained:
     """
 
     def __init__(self, values: pa.Array, keys: Sequence[pa.Array]) -> None:
-        from acidsql.run.driver.matching import Matches
+        from acidsql.run.driver.relations.matching import Matches
 
         self._equal = Matches([values, *keys], len(values))
         unknown = values.is_null()

@@ -17,8 +17,8 @@ from acidsql.expressions.tree import Condition
 from acidsql.planner.bind.local.query_trees import Columns, JoinKind, JoinTree
 from acidsql.planner.bind.local.stores import vector_of
 from acidsql.run.driver.held import Held
-from acidsql.run.driver.matching import Numbers, equal_pairs
 from acidsql.run.driver.new_rows import one_batch
+from acidsql.run.driver.relations.matching import Numbers, equal_pairs
 from acidsql.storage.stored import arrow_type
 
 MAX_PAIRS = 1 << 22

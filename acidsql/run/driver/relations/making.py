@@ -20,15 +20,15 @@ from acidsql.planner.bind.local.query_trees import (
     SubQuery,
 )
 from acidsql.run.driver.held import at_most
+from acidsql.run.driver.relations.sub_queries import answer_of
 from acidsql.run.driver.rows import rows_of, stream_rows
-from acidsql.run.driver.sub_queries import answer_of
 from acidsql.run.driver.values_rows import batches_of_values
 from acidsql.run.flow import Flow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.run.driver.sub_queries import Answer
+    from acidsql.run.driver.relations.sub_queries import Answer
 
 Made = CommonRows | JoinRows | SetRows | SubQueryRows
 
@@ -51,7 +51,7 @@ def make(operator: Made, flow: Flow) -> pa.Table:
             result = result.rename_columns([name.lower() for name, _ in table.columns])
             flow.results[table.number] = result
         case JoinRows(tree=tree, max_bytes=most):
-            from acidsql.run.driver.joins import joined
+            from acidsql.run.driver.relations.joins import joined
 
             left, right = _table(tree.left, flow), _table(tree.right, flow)
             result = flow.results[tree.number] = joined(tree, left, right, at_most(most))
@@ -102,7 +102,7 @@ def _answer(one: SubQuery, flow: Flow) -> Answer:
 
 
 def _combined(tree: SetTree, flow: Flow, most: int | None) -> pa.Table:
-    from acidsql.run.driver.set_rows import combined
+    from acidsql.run.driver.relations.set_rows import combined
 
     names = [name for name, _ in tree.columns]
     left, right = (_table(side, flow) for side in (tree.left, tree.right))

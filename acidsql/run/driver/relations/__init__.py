@@ -1,0 +1,1 @@
+"""Rows of several tables: joins, set operations, sub-queries, windows."""
