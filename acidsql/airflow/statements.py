@@ -13,6 +13,7 @@ from acidsql.parser.parse import parse
 from acidsql.parser.statements import (
     AnalyzeTable,
     Commit,
+    Copy,
     Delete,
     Describe,
     DescribeChanges,
@@ -21,6 +22,7 @@ from acidsql.parser.statements import (
     DryRun,
     Explain,
     Insert,
+    InsertDirectory,
     LoadData,
     Merge,
     MultiInsert,
@@ -51,6 +53,8 @@ _CHANGES = (Insert, MultiInsert, Update, Delete, Merge, LoadData, TruncateTable)
 _TRANSACTIONS = (StartTransaction, Commit, Rollback, SetAutocommit)
 _HARMLESS = (
     Query,
+    Copy,
+    InsertDirectory,
     Explain,
     DryRun,
     SetVariable,

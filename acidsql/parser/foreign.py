@@ -52,7 +52,7 @@ _STATEMENTS = [
             'An older state is read by session.scan("t", as_of=write_id) in Python.',
         ),
         (
-            r"COPY\b( INTO\b)?",
+            r"COPY INTO\b|COPY\b(?= \w+ FROM\b)",
             "Write LOAD DATA INPATH .. for files of the table's own format, and INSERT INTO .."
             " SELECT * FROM parquet.`/path` for others.",
         ),

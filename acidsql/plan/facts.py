@@ -56,6 +56,7 @@ from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO
 from acidsql.settings import Settings
+from acidsql.storage.unload.destination import Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +102,12 @@ def words_of(plan: Plan) -> str:
     ALTER TABLE .. ADD COLUMNS.
     """
     match plan:
-        case ReadPlan():
+        case ReadPlan(into=None):
             return "SELECT"
+        case ReadPlan(into=Destination(in_directory=True, partition_by=())):
+            return "INSERT OVERWRITE DIRECTORY"
+        case ReadPlan():
+            return "COPY"
         case WritePlan():
             return _words_of_write(plan)
         case MultiInsertPlan(legs=legs):

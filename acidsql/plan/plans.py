@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
-from typing import assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableKind, TableName
@@ -21,7 +21,7 @@ from acidsql.plan.building import (
     query_of,
     read_operators,
 )
-from acidsql.plan.operators import Operators
+from acidsql.plan.operators import Operators, PutInPlace, WriteOut
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundDryRun,
@@ -35,6 +35,7 @@ from acidsql.planner.bind.bound import (
     BoundReset,
     BoundSet,
     BoundStatement,
+    BoundUnload,
     BoundUpdate,
     MergeAction,
     SessionAction,
@@ -52,6 +53,9 @@ from acidsql.planner.bind.bound_transactions import (
     BoundStartTransaction,
 )
 from acidsql.settings import Settings
+
+if TYPE_CHECKING:
+    from acidsql.storage.unload.destination import Destination
 
 
 class SinkKind(StrEnum):
@@ -74,10 +78,19 @@ class Sink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """A query: all its tables are read under one snapshot."""
+    """A query: all its tables are read under one snapshot. ``operators`` make its rows, ``ending``
+    what becomes of those that are to go ``into`` files.
+    """
 
     query: BoundQuery
     operators: Operators
+    into: Destination | None = None
+
+    @property
+    def ending(self) -> Operators:
+        if self.into is None:
+            return ()
+        return (WriteOut(into=self.into), PutInPlace(into=self.into))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +239,8 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
     match bound:
         case BoundQuery():
             return ReadPlan(query=bound, operators=read_operators(bound, settings))
+        case BoundUnload(query=query, into=into):
+            return ReadPlan(query=query, operators=read_operators(query, settings), into=into)
         case BoundInsert() | BoundLoad():
             return plan_insert(bound, settings)
         case BoundUpdate():

@@ -58,7 +58,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
-from acidsql.run.trace import Trace
+from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.changes import SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
@@ -243,7 +243,7 @@ class Spine:
                     result = self._run(current, source)
         if facts.changes and not self.transaction.is_open:
             self.clean_up(requested=facts.compacts)
-        if isinstance(plan, ReadPlan):
+        if isinstance(plan, ReadPlan) and plan.into is None:
             self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.plan = result.plan or current
@@ -296,7 +296,7 @@ class Spine:
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
-                return self.queries.read(plan, source)
+                return self._read(plan, source, UNTRACED if plan.into is None else Trace())
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 return self.changes.write(plan, source)
             case CatalogCommand():
@@ -437,13 +437,22 @@ class Spine:
 
     # ---- reading
 
+    def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
+        rows = self.queries.read(plan, source, trace)
+        if plan.into is None:
+            return rows
+        from acidsql.session.unloads import unload
+
+        return unload(rows, plan, self.engine.files, self.root, trace)
+
     def _analyze(self, plan: Plan, source: str) -> Result:
         """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
         match plan:
             case ReadPlan():
                 trace = Trace()
-                done = self.queries.read(plan, source, trace)
-                done.to_arrow()
+                done = self._read(plan, source, trace)
+                if plan.into is None:
+                    done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 done = self.changes.write(plan, source)

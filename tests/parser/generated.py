@@ -366,6 +366,18 @@ SUB_QUERIES = fragment(["(SELECT 1)", "(select * from s -- c\n)", "(VALUES (1, '
 MERGE = {
     "target": TABLES, "alias": maybe(NAMES), "on": EXPRESSION, "clauses": some(ARMS, 1),
 }  # fmt: skip
+COPY_OPTION = build(ast.CopyOption, name=NAMES, values=some(VALUE, 0, 1)) | build(
+    ast.CopyOption, name=NAMES, values=some(EXPRESSION, 1), listed=st.just(True)
+)
+COPY_OPTIONS = st.lists(
+    COPY_OPTION, max_size=3, unique_by=lambda option: option.name.text.upper()
+).map(tuple)
+
+
+DELIMITED = build(
+    ast.RowFormat,
+    delimiters=some(build(ast.Property, key=st.sampled_from(DELIMITERS), value=TEXTS)),
+)
 ROW_STATEMENTS = st.one_of(
     build(ast.Query, body=QUERY), insert(),
     build(ast.MultiInsert, from_clause=fragment(["FROM s", "FROM (SELECT 1) `x y`"]), branches=some(branch(), 1), with_clause=WITH),
@@ -373,6 +385,10 @@ ROW_STATEMENTS = st.one_of(
     build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
     build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES, source_alias=maybe(NAMES), source_columns=st.none()),
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
+    build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),
+    build(
+        ast.InsertDirectory, path=PATH, query=QUERY, with_clause=WITH, local=FLAGS, row_format=maybe(DELIMITED), stored_as=maybe(NAMES),
+    ),
 )  # fmt: skip
 
 KEYS = st.sampled_from(("hive.x.y", "hivevar:a", "env:HOME", "x--y", "é"))

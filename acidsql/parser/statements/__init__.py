@@ -26,6 +26,7 @@ from acidsql.parser.statements.pieces import (
     Name,
     PartitionItem,
     PartitionSpec,
+    Path,
     Property,
     QualifiedName,
     RowFormat,
@@ -36,11 +37,14 @@ from acidsql.parser.statements.pieces import (
 from acidsql.parser.statements.rows import (
     Assignment,
     ChangingStatement,
+    Copy,
+    CopyOption,
     Delete,
     DryRun,
     Explain,
     Insert,
     InsertBranch,
+    InsertDirectory,
     Match,
     Merge,
     MergeClause,
@@ -74,7 +78,6 @@ from acidsql.parser.statements.tables import (
     DropTable,
     DropView,
     LoadData,
-    Path,
     RepairTable,
     ShowColumns,
     ShowCreateTable,
@@ -125,7 +128,8 @@ TransactionStatement = (
 )  # fmt: skip
 Statement = (
     CatalogStatement | TransactionStatement
-    | ChangingStatement | Query | Explain | DryRun | SetVariable | ResetVariable
+    | ChangingStatement | Query | Copy | InsertDirectory
+    | Explain | DryRun | SetVariable | ResetVariable
 )  # fmt: skip
 
 __all__ = [
@@ -150,6 +154,8 @@ __all__ = [
     "Concatenate",
     "Constraint",
     "ConstraintKind",
+    "Copy",
+    "CopyOption",
     "CreateDatabase",
     "CreateTable",
     "CreateTableLike",
@@ -170,6 +176,7 @@ __all__ = [
     "Fragment",
     "Insert",
     "InsertBranch",
+    "InsertDirectory",
     "LoadData",
     "LockDatabase",
     "LockTable",

@@ -11,6 +11,7 @@ from acidsql.parser.statements.pieces import (
     Fragment,
     Name,
     PartitionSpec,
+    Path,
     Property,
     QualifiedName,
     RowFormat,
@@ -262,14 +263,6 @@ class Assumption:
     span: Span
     write_ids: tuple[int, ...] | None = None
     excepted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    """A path that stands in quotes; ``span`` is that of the quotes."""
-
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

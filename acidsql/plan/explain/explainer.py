@@ -76,8 +76,12 @@ class Explainer:
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan():
-                children = (*self.engine(plan.query), *self.operators(plan.operators))
-                return Node("SELECT under one snapshot", children)
+                children = (
+                    *self.engine(plan.query),
+                    *self.operators(plan.operators),
+                    *self.operators(plan.ending),
+                )
+                return Node(f"{words_of(plan)} under one snapshot", children)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
             case MultiInsertPlan(legs=legs):

@@ -76,6 +76,14 @@ def _bind(  # noqa: C901  (one arm for each statement)
     match statement:
         case ast.Query():
             return names.query(statement.body)
+        case ast.Copy():
+            from acidsql.planner.bind.unload import bind_copy
+
+            return bind_copy(names, statement)
+        case ast.InsertDirectory():
+            from acidsql.planner.bind.unload import bind_insert_directory
+
+            return bind_insert_directory(names, statement)
         case ast.Insert():
             from acidsql.planner.bind.insert import bind_insert
 

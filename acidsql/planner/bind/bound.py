@@ -24,6 +24,7 @@ from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, LocalQuery, 
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.analysis import Read
+    from acidsql.storage.unload.destination import Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,14 @@ class BoundQuery:
 
 def _on_one_line(text: QueryText, reads: Iterable[BoundRead]) -> str:
     return " ".join(text.render([f"<{r.table.name}>" for r in reads]).split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUnload:
+    """A query whose rows become files that no table has."""
+
+    query: BoundQuery
+    into: Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,5 +313,11 @@ class BoundDryRun:
 
 SessionAction = TransactionAction | BoundSet | BoundReset
 BoundStatement = (
-    CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain
+    CatalogAction
+    | SessionAction
+    | BoundQuery
+    | BoundUnload
+    | BoundChange
+    | BoundDryRun
+    | BoundExplain
 )
