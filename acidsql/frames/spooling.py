@@ -38,10 +38,12 @@ class Frame:
     has the frame any more, at the end of the process at the latest.
     """
 
-    def __init__(self, table: Table, rows: int, directory: str) -> None:
+    def __init__(self, table: Table, spool: _Spool, batches: Batches) -> None:
         self.table = table
-        self.rows = rows
-        self._finalize = finalize(self, _remove, directory, os.getpid())
+        self.rows = 0
+        self._spool = spool
+        self._waiting: Batches | None = batches
+        self._finalize = finalize(self, _remove, table.location, os.getpid())
 
     @classmethod
     def of(
@@ -64,21 +66,35 @@ class Frame:
         cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
     ) -> Self:
         """Reads a frame whose columns are known: see ``of``."""
+        frame = cls.unread(name, batches, directory, columns)
+        frame.read()
+        return frame
+
+    @classmethod
+    def unread(
+        cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
+    ) -> Self:
+        """A frame whose rows are there once it was ``read``. BindError for its columns."""
         spool = _Spool.of(batches, columns)
-        folder = _folder(directory)
         table = Table(
             name=TableName(FRAMES, name),
             columns=spool.columns,
-            location=folder,
+            location=_folder(directory),
             kind=TableKind.FRAME,
         )
-        frame = cls(table, 0, folder)
+        return cls(table, spool, batches)
+
+    def read(self) -> None:
+        """Reads the rows, if they are not here yet; a frame that fails is closed."""
+        batches, self._waiting = self._waiting, None
+        if batches is None:
+            return
         try:
-            frame.rows = spool.write(os.path.join(folder, _FILE), batches.rows)
+            path = os.path.join(self.table.location, _FILE)
+            self.rows = self._spool.write(path, batches.rows)
         except BaseException:
-            frame.close()
+            self.close()
             raise
-        return frame
 
     def close(self) -> None:
         """Takes the file away; closing twice is no error."""

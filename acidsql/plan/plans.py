@@ -4,7 +4,7 @@ written under which statement id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, assert_never, cast
@@ -40,7 +40,7 @@ from acidsql.planner.bind.bound import (
     MergeAction,
     SessionAction,
 )
-from acidsql.planner.bind.bound_catalog import CatalogAction
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, CatalogAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
@@ -207,6 +207,24 @@ def tables_of(plan: ReadPlan | ChangePlan) -> tuple[Table, ...]:
 
 def _tables(reads: Iterable[BoundRead]) -> tuple[Table, ...]:
     return tuple(read.table for read in reads if read.table.kind is not TableKind.FRAME)
+
+
+def reads_of(plan: Plan) -> Iterator[BoundRead]:
+    """What a plan reads, and what one that is explained would read."""
+    match plan:
+        case ReadPlan(query=query):
+            yield from query.reads
+        case WritePlan(query=query):
+            yield from query.reads if query else ()
+        case MultiInsertPlan(legs=legs):
+            for leg in legs:
+                yield from reads_of(leg)
+        case MergePlan(merge=merge):
+            yield from merge.reads
+        case CatalogCommand(action=BoundCreateTableAs(query=query)):
+            yield from query.reads
+        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
+            yield from reads_of(inner)
 
 
 def transactional_reads(plan: Plan) -> tuple[TableName, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from acidsql import interrupts
 from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
+from acidsql.catalog.path_relation import FileSource
 from acidsql.commit.recovery import Recovery
 from acidsql.compaction.background import Background
 from acidsql.ddl.file_errors import file_errors
@@ -41,6 +42,7 @@ from acidsql.plan.plans import (
     WritePlan,
     carried_out,
     plan,
+    reads_of,
 )
 from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
@@ -204,7 +206,11 @@ class Spine:
             frames=self.frames.relations(),
             refreshed=self._refreshed,
             find_files=self.engine.find_files,
+            open_files=self._open_files,
         )
+
+    def _open_files(self, files: FileSource) -> Table:
+        return self.frames.of_files(files, self.settings.text("acidsql.frames.directory"))
 
     def _refreshed(self, table: Table) -> Table:
         """An attached table as its source tells it now; in a transaction, as it told it first."""
@@ -225,8 +231,9 @@ class Spine:
         """Carries out the plan of ``source``, or what stands for it while ``acidsql.dry.run`` is
         on.
         """
-        with placed_in(source):
+        with placed_in(source), self.frames.of_statement():
             self._check(plan)
+            self._read_files(plan)
             self.engine.about_to_run(plan)
             if self.settings.flag("acidsql.dry.run"):
                 from acidsql.dry_run import would
@@ -241,10 +248,10 @@ class Spine:
                 with attempts.one():
                     current = self._plan_again(source) if attempt else plan
                     result = self._run(current, source)
+            if isinstance(plan, ReadPlan) and plan.into is None:
+                self.frames.keep_for(result, plan.query.reads)
         if facts.changes and not self.transaction.is_open:
             self.clean_up(requested=facts.compacts)
-        if isinstance(plan, ReadPlan) and plan.into is None:
-            self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.plan = result.plan or current
         result.warnings = (*result.warnings, *attempts.warnings())
@@ -286,7 +293,14 @@ class Spine:
         """What a text carries out now that its tables may be others; refused as at first."""
         carried = carried_out(self.plan(source)[1])
         check_runnable(carried)
+        self._read_files(carried)
         return carried
+
+    def _read_files(self, plan: Plan) -> None:
+        """Reads the rows of files that a statement names and is about to ask for."""
+        carried = carried_out(plan)
+        if not isinstance(carried, ExplainPlan):
+            self.frames.read_files(reads_of(carried))
 
     def _retries(self, facts: Facts) -> int:
         """How often a statement may be run again."""

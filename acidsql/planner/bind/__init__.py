@@ -77,11 +77,11 @@ def _bind(  # noqa: C901  (one arm for each statement)
         case ast.Query():
             return names.query(statement.body)
         case ast.Copy():
-            from acidsql.planner.bind.unload import bind_copy
+            from acidsql.planner.bind.files.unload import bind_copy
 
             return bind_copy(names, statement)
         case ast.InsertDirectory():
-            from acidsql.planner.bind.unload import bind_insert_directory
+            from acidsql.planner.bind.files.unload import bind_insert_directory
 
             return bind_insert_directory(names, statement)
         case ast.Insert():

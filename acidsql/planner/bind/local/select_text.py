@@ -241,8 +241,14 @@ def _from(tokens: Tokens) -> tuple[Span, str]:
     at = 1
     while at + 1 < len(tokens) and tokens[at].is_mark("."):
         at += 2
+    call = 0
+    if len(tokens) > 1 and tokens[1].is_mark("("):
+        from acidsql.planner.bind.files.sources import end_of_call
+
+        call = end_of_call(tokens)
+    at = call or at
     name, rest = tokens[:at], tokens[at:]
-    is_path = at == 1 and name[0].kind is TokenKind.STRING
+    is_path = bool(call) or (at == 1 and name[0].kind is TokenKind.STRING)
     if not is_path and not all(_is_name(token) for token in name[::2]):
         raise NotHere("what stands behind FROM", _span(tokens, tokens[0].span))
     match rest:
