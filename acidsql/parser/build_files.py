@@ -1,4 +1,5 @@
-"""From skeleton to statement: what writes rows of a query to files that no table has."""
+"""From skeleton to statement: what writes the rows of a query to files that no table has, and what
+tells of them."""
 
 from __future__ import annotations
 
@@ -6,7 +7,16 @@ from acidsql.errors import ParseError
 from acidsql.parser import pieces
 from acidsql.parser.build_tables import path, row_format
 from acidsql.parser.grammar import Node
-from acidsql.parser.statements import Copy, CopyOption, InsertDirectory
+from acidsql.parser.statements import (
+    Copy,
+    CopyOption,
+    DescribeQuery,
+    Fragment,
+    InsertDirectory,
+    Path,
+    QualifiedName,
+    Summarize,
+)
 
 
 def copy(node: Node, text: str) -> Copy:
@@ -50,4 +60,15 @@ def insert_directory(node: Node, text: str) -> InsertDirectory:
     )
 
 
-BUILDERS = (copy, insert_directory)
+def describe_query(node: Node, text: str) -> DescribeQuery:
+    return DescribeQuery(span=node.span, query=pieces.query(node, text) or path(node))
+
+
+def summarize(node: Node, text: str) -> Summarize:
+    source: QualifiedName | Fragment | Path | None = pieces.query(node, text)
+    if source is None:
+        source = pieces.table_name(node) if node.has("table_name") else path(node)
+    return Summarize(span=node.span, source=source)
+
+
+BUILDERS = (copy, insert_directory, describe_query, summarize)

@@ -102,8 +102,8 @@ def words_of(plan: Plan) -> str:
     ALTER TABLE .. ADD COLUMNS.
     """
     match plan:
-        case ReadPlan(into=None):
-            return "SELECT"
+        case ReadPlan(into=None, telling=telling):
+            return "SELECT" if telling is None else telling.value
         case ReadPlan(into=Destination(in_directory=True, partition_by=())):
             return "INSERT OVERWRITE DIRECTORY"
         case ReadPlan():

@@ -397,6 +397,15 @@ class PutInPlace:
         return f'put the {self.into.what} "{self.into.given}" in place{instead}'
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumUp:
+    """The driver looks through the rows of a query, in whatever way they were made, for what
+    SUMMARIZE tells.
+    """
+
+    words = "count, compare and add up the values of each column on the driver"
+
+
 # ---- the end of a transaction
 
 
@@ -446,7 +455,9 @@ SparkOperator = (
     Scan | Query | Collect | ReadFiles | Check | Fetch | FetchSource | Join | InsertUnmatched | Job
     | CountByJob
 )  # fmt: skip
-Operator = DriverOperator | SparkOperator | WriteOut | PutInPlace | Publish | Commit | FirstOf
+Operator = (
+    DriverOperator | SparkOperator | WriteOut | PutInPlace | SumUp | Publish | Commit | FirstOf
+)  # fmt: skip
 Operators = tuple[Operator, ...]
 
 

@@ -21,7 +21,7 @@ from acidsql.plan.building import (
     query_of,
     read_operators,
 )
-from acidsql.plan.operators import Operators, PutInPlace, WriteOut
+from acidsql.plan.operators import Operators, PutInPlace, SumUp, WriteOut
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundDryRun,
@@ -35,10 +35,12 @@ from acidsql.planner.bind.bound import (
     BoundReset,
     BoundSet,
     BoundStatement,
+    BoundTelling,
     BoundUnload,
     BoundUpdate,
     MergeAction,
     SessionAction,
+    Telling,
 )
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, CatalogAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
@@ -79,17 +81,18 @@ class Sink:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
     """A query: all its tables are read under one snapshot. ``operators`` make its rows, ``ending``
-    what becomes of those that are to go ``into`` files.
+    what becomes of those that are to go ``into`` files, or of which something is told instead.
     """
 
     query: BoundQuery
     operators: Operators
     into: Destination | None = None
+    telling: Telling | None = None
 
     @property
     def ending(self) -> Operators:
         if self.into is None:
-            return ()
+            return (SumUp(),) if self.telling is Telling.SUMMARY else ()
         return (WriteOut(into=self.into), PutInPlace(into=self.into))
 
 
@@ -257,6 +260,9 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
     match bound:
         case BoundQuery():
             return ReadPlan(query=bound, operators=read_operators(bound, settings))
+        case BoundTelling(query=query, telling=telling):
+            operators = read_operators(query, settings)
+            return ReadPlan(query=query, operators=operators, telling=telling)
         case BoundUnload(query=query, into=into):
             return ReadPlan(query=query, operators=read_operators(query, settings), into=into)
         case BoundInsert() | BoundLoad():

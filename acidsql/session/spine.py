@@ -46,6 +46,7 @@ from acidsql.plan.plans import (
 )
 from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
+from acidsql.planner.bind.bound import Telling
 from acidsql.planner.bind.bound_catalog import (
     AttachAction,
     BoundAdoptTable,
@@ -248,7 +249,7 @@ class Spine:
                 with attempts.one():
                     current = self._plan_again(source) if attempt else plan
                     result = self._run(current, source)
-            if isinstance(plan, ReadPlan) and plan.into is None:
+            if isinstance(plan, ReadPlan) and not plan.ending:
                 self.frames.keep_for(result, plan.query.reads)
         if facts.changes and not self.transaction.is_open:
             self.clean_up(requested=facts.compacts)
@@ -299,7 +300,8 @@ class Spine:
     def _read_files(self, plan: Plan) -> None:
         """Reads the rows of files that a statement names and is about to ask for."""
         carried = carried_out(plan)
-        if not isinstance(carried, ExplainPlan):
+        needs_rows = not isinstance(carried, ReadPlan) or carried.telling is not Telling.COLUMNS
+        if needs_rows and not isinstance(carried, ExplainPlan):
             self.frames.read_files(reads_of(carried))
 
     def _retries(self, facts: Facts) -> int:
@@ -310,7 +312,7 @@ class Spine:
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
-                return self._read(plan, source, UNTRACED if plan.into is None else Trace())
+                return self._read(plan, source, Trace() if plan.ending else UNTRACED)
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 return self.changes.write(plan, source)
             case CatalogCommand():
@@ -453,6 +455,10 @@ class Spine:
 
     def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         rows = self.queries.read(plan, source, trace)
+        if plan.telling is not None:
+            from acidsql.session.telling import told
+
+            return told(rows, plan, trace)
         if plan.into is None:
             return rows
         from acidsql.session.unloads import unload

@@ -9,3 +9,9 @@ EXPLAIN LOCKS COPY t TO '/data/t.parquet';
 EXPLAIN DEPENDENCY INSERT OVERWRITE DIRECTORY '/data/t' STORED AS ORC SELECT * FROM t;
 SET acidsql.engine=local;
 COPY t TO '/data/t.parquet';
+-- What is told of rows.
+SET acidsql.engine=auto;
+EXPLAIN SUMMARIZE t;
+EXPLAIN DESCRIBE SELECT id, max(name) OVER () FROM t;
+SUMMARIZE SELECT id FROM t;
+DESCRIBE SELECT id, name AS n FROM t;

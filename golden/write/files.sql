@@ -7,3 +7,6 @@ COPY t TO '$WAREHOUSE/../parts' (FORMAT orc, PARTITION_BY (day));
 INSERT OVERWRITE LOCAL DIRECTORY '$WAREHOUSE/../lines' SELECT * FROM t;
 SELECT * FROM parquet.`$WAREHOUSE/../t.parquet` ORDER BY id;
 SELECT * FROM orc.`$WAREHOUSE/../parts/day=2024-01-01`;
+DESCRIBE SELECT id, name, price * 2 AS twice FROM t;
+SUMMARIZE t;
+SUMMARIZE SELECT price FROM t WHERE id > 5;

@@ -385,6 +385,7 @@ ROW_STATEMENTS = st.one_of(
     build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
     build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES, source_alias=maybe(NAMES), source_columns=st.none()),
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
+    build(ast.DescribeQuery, query=QUERY | PATH), build(ast.Summarize, source=TABLES | QUERY | PATH),
     build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),
     build(
         ast.InsertDirectory, path=PATH, query=QUERY, with_clause=WITH, local=FLAGS, row_format=maybe(DELIMITED), stored_as=maybe(NAMES),

@@ -40,6 +40,7 @@ from acidsql.parser.statements.rows import (
     Copy,
     CopyOption,
     Delete,
+    DescribeQuery,
     DryRun,
     Explain,
     Insert,
@@ -55,6 +56,7 @@ from acidsql.parser.statements.rows import (
     Query,
     ResetVariable,
     SetVariable,
+    Summarize,
     Update,
     Values,
 )
@@ -128,7 +130,7 @@ TransactionStatement = (
 )  # fmt: skip
 Statement = (
     CatalogStatement | TransactionStatement
-    | ChangingStatement | Query | Copy | InsertDirectory
+    | ChangingStatement | Query | Copy | InsertDirectory | DescribeQuery | Summarize
     | Explain | DryRun | SetVariable | ResetVariable
 )  # fmt: skip
 
@@ -165,6 +167,7 @@ __all__ = [
     "DescribeChanges",
     "DescribeDatabase",
     "DescribeHealth",
+    "DescribeQuery",
     "DetachDatabase",
     "DetachTable",
     "DropDatabase",
@@ -221,6 +224,7 @@ __all__ = [
     "StartTransaction",
     "Statement",
     "StorageClasses",
+    "Summarize",
     "TableAlteration",
     "TransactionStatement",
     "TruncateTable",

@@ -188,6 +188,22 @@ class InsertDirectory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeQuery:
+    """DESCRIBE query | 'file': the columns that it gives."""
+
+    span: Span
+    query: Fragment | Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarize:
+    """SUMMARIZE t | query | 'file': what there is to be told of each column's values."""
+
+    span: Span
+    source: QualifiedName | Fragment | Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """SELECT .., WITH .. SELECT .., VALUES .., FROM .. SELECT ..: whatever only reads."""
 

@@ -49,6 +49,7 @@ from acidsql.planner.bind.bound import (
     BoundRead,
     BoundUpdate,
     SessionAction,
+    Telling,
 )
 from acidsql.planner.bind.bound_catalog import (
     BoundAnalyze,
@@ -76,12 +77,7 @@ class Explainer:
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan():
-                children = (
-                    *self.engine(plan.query),
-                    *self.operators(plan.operators),
-                    *self.operators(plan.ending),
-                )
-                return Node(f"{words_of(plan)} under one snapshot", children)
+                return self.rows(plan)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
             case MultiInsertPlan(legs=legs):
@@ -107,6 +103,14 @@ class Explainer:
                 return self.node(inner)
             case _:
                 assert_never(plan)
+
+    def rows(self, plan: ReadPlan) -> Node:
+        """What is done for a query, and with its rows."""
+        engine = tuple(self.engine(plan.query))
+        if plan.telling is Telling.COLUMNS:
+            return Node(words_of(plan), (*engine, Node("columns only: no row is read")))
+        steps = self.operators((*plan.operators, *plan.ending))
+        return Node(f"{words_of(plan)} under one snapshot", (*engine, *steps))
 
     def measured(self, action: BoundAnalyze) -> Iterator[Node]:
         """Who measures, and why."""

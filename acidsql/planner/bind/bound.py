@@ -97,6 +97,21 @@ def _on_one_line(text: QueryText, reads: Iterable[BoundRead]) -> str:
     return " ".join(text.render([f"<{r.table.name}>" for r in reads]).split())
 
 
+class Telling(StrEnum):
+    """What is told of a query in place of its rows, by the word that asks for it."""
+
+    COLUMNS = "DESCRIBE"
+    SUMMARY = "SUMMARIZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundTelling:
+    """A query of which something is told."""
+
+    query: BoundQuery
+    telling: Telling
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundUnload:
     """A query whose rows become files that no table has."""
@@ -317,6 +332,7 @@ BoundStatement = (
     | SessionAction
     | BoundQuery
     | BoundUnload
+    | BoundTelling
     | BoundChange
     | BoundDryRun
     | BoundExplain

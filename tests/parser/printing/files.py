@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from acidsql.parser.statements import Copy, CopyOption, Fragment, InsertDirectory
+from acidsql.parser.statements import (
+    Copy,
+    CopyOption,
+    DescribeQuery,
+    Fragment,
+    InsertDirectory,
+    Path,
+    QualifiedName,
+    Summarize,
+)
 from tests.parser.printing.pieces import clauses, items, name, qualified, string, texts, words
 from tests.parser.printing.tables import print_row_format
 
@@ -21,6 +30,24 @@ def print_copy(statement: Copy) -> str:
 def _option(option: CopyOption) -> str:
     values = texts(option.values) if option.listed else "".join(v.text for v in option.values)
     return words(name(option.name), values)
+
+
+def print_describe_query(statement: DescribeQuery) -> str:
+    return words("DESCRIBE", _source(statement.query))
+
+
+def print_summarize(statement: Summarize) -> str:
+    return words("SUMMARIZE", _source(statement.source))
+
+
+def _source(source: QualifiedName | Fragment | Path) -> str:
+    match source:
+        case Path():
+            return string(source.text)
+        case Fragment():
+            return source.text
+        case QualifiedName():
+            return qualified(source)
 
 
 def print_insert_directory(statement: InsertDirectory) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from acidsql.errors import BindError, Error, Span, UnsupportedStatementError
-from acidsql.expressions.not_here import NotHere
+from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.urls import absolute, path_of, split_url
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import TokenKind, tokens_in
-from acidsql.planner.bind.bound import BoundQuery, BoundUnload
+from acidsql.planner.bind.bound import BoundUnload
 from acidsql.planner.bind.ddl.storage import DELIMITER_WORDS
+from acidsql.planner.bind.files.whole import rows_of
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.tables import did_you_mean
 from acidsql.storage.unload.destination import Destination, FileKind
@@ -32,7 +31,6 @@ _COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 _FORMATS = {kind.value: kind for kind in FileKind if kind is not FileKind.TEXT}
 _OPTIONS = ("FORMAT", "PARTITION_BY", "OVERWRITE", "COMPRESSION", "HEADER", "DELIMITER")
 _OF_CSV = ("HEADER", "DELIMITER")
-_ALL_ROWS = "SELECT * FROM "
 _HIVE_DELIMITER, _HIVE_NULL = "\x01", "\\N"
 _STORED_AS = {
     "TEXTFILE": FileKind.TEXT,
@@ -46,10 +44,8 @@ def bind_copy(names: Names, statement: ast.Copy) -> BoundUnload:
     source = statement.source
     if isinstance(source, ast.Fragment):
         inner = Span(source.span.start + 1, source.span.end - 1)
-        query = names.query(ast.Fragment(text=inner.cut(names.source), span=inner))
-    else:
-        query = _all_rows(names, source)
-    return BoundUnload(query=query, into=_destination(statement))
+        source = ast.Fragment(text=inner.cut(names.source), span=inner)
+    return BoundUnload(query=rows_of(names, source), into=_destination(statement))
 
 
 def bind_insert_directory(names: Names, statement: ast.InsertDirectory) -> BoundUnload:
@@ -99,21 +95,6 @@ def _delimiters(row_format: ast.RowFormat) -> Mapping[str, str]:
         if delimiter.key == "FIELDS" and len(delimiter.value) != 1:
             raise BindError("a delimiter is one character", span=delimiter.span)
     return {delimiter.key: delimiter.value for delimiter in row_format.delimiters}
-
-
-def _all_rows(names: Names, name: ast.QualifiedName) -> BoundQuery:
-    """SELECT * FROM the table, whose errors point at its name."""
-    text = _ALL_ROWS + name.span.cut(names.source)
-    body = ast.Fragment(text=text, span=Span(0, len(text)))
-    try:
-        query = Names(text, names.around).query(body)
-    except Error as error:
-        error.span, error.source = name.span, names.source
-        raise
-    local = query.local
-    if isinstance(local, NotHere):
-        local = NotHere(local.reason, name.span)
-    return replace(query, reads=tuple(replace(r, span=name.span) for r in query.reads), local=local)
 
 
 # ---- options
