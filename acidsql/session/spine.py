@@ -456,9 +456,9 @@ class Spine:
     def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         rows = self.queries.read(plan, source, trace)
         if plan.telling is not None:
-            from acidsql.session.telling import told
+            from acidsql.session.telling import answer_about
 
-            return told(rows, plan, trace)
+            return answer_about(rows, plan, trace)
         if plan.into is None:
             return rows
         from acidsql.session.unloads import unload

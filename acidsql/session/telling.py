@@ -9,7 +9,7 @@ from acidsql.result import Result, ResultColumn, Stats
 from acidsql.run.trace import Trace
 
 
-def told(rows: Result, plan: ReadPlan, trace: Trace) -> Result:
+def answer_about(rows: Result, plan: ReadPlan, trace: Trace) -> Result:
     """The answer about the ``rows`` of a plan, which are read for SUMMARIZE alone. ``trace`` noted
     how they were made.
     """

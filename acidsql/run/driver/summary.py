@@ -46,14 +46,14 @@ def summary_of(
     columns: Sequence[tuple[str, HiveType]], batches: Iterable[pa.RecordBatch]
 ) -> pa.Table:
     """A row for each column."""
-    found = [_Column(hive_type) for _, hive_type in columns]
+    parts = [_Column(hive_type) for _, hive_type in columns]
     for batch in batches:
         interrupts.check()
-        for column, array in zip(found, batch.columns, strict=True):
+        for column, array in zip(parts, batch.columns, strict=True):
             column.add(array)
     rows = [
         (name, str(hive_type), *column.figures())
-        for (name, hive_type), column in zip(columns, found, strict=True)
+        for (name, hive_type), column in zip(columns, parts, strict=True)
     ]
     kinds = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
     arrays = [
