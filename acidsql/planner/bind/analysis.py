@@ -22,6 +22,7 @@ from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.lazy_dataclass import dataclass
+from acidsql.parser.tokens import Token, tokens_in
 from acidsql.planner.bind.columns import (
     ROW_ID,
     ColumnFinder,
@@ -228,6 +229,8 @@ class _Walk:
         for node in nodes:
             if isinstance(node, exp.Table):
                 self.table(node)
+            elif isinstance(node, exp.Star):
+                self.left_out(node)
         columns = {
             c.name
             for r in self.analysis.reads
@@ -348,6 +351,21 @@ class _Walk:
             message = f"rows of insert-only table {asked[0].table.name} have no ROW__ID"
             raise BindError(message, span=self.span(node), source=self.source)
 
+    def left_out(self, node: exp.Star) -> None:
+        """EXCLUDE, as other systems call what is EXCEPT to Spark."""
+        behind = self.behind_star(node)
+        if behind and behind[0].word == "EXCLUDE":
+            self.analysis.edits.append(Edit(behind[0].span, ("EXCEPT",)))
+            if not behind[1].is_mark("("):
+                name = behind[1].span
+                self.analysis.edits.append(Edit(name, (f"({name.cut(self.source)})",)))
+
+    def behind_star(self, node: exp.Star) -> list[Token]:
+        """What a star leaves out: the word for it, and what stands behind that."""
+        if not (node.args.get("except_") or node.args.get("except")):
+            return []
+        return tokens_in(self.source, Span(self.span(node).end, self.text.end))
+
     def star(self, node: exp.Star) -> None:
         from sqlglot import exp
 
@@ -366,7 +384,12 @@ class _Walk:
                 if qualified
                 else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
             )
-            self.analysis.edits.append(Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",)))
+            behind = self.behind_star(node)
+            edit = Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",))
+            if behind and behind[1].is_mark("("):
+                end = behind[1].end
+                edit = Edit(Span(end, end), (f"{', '.join(hidden)}, ",))
+            self.analysis.edits.append(edit)
 
     def conditions(self, select: exp.Select) -> None:
         """A WHERE over exactly one table and nothing joined to it may be used by that table's scan;

@@ -7,6 +7,7 @@ not understood: a join, a sub-query, a window, a set operation, LATERAL VIEW, TA
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from acidsql.errors import Span
 from acidsql.expressions.cursor import join_operators
@@ -22,13 +23,14 @@ Tokens = Sequence[Token]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One item of a SELECT list. ``star``: its qualifier or "" for a star, None for an expression.
-    ``alias``: the name it is given.
+    ``alias``: the name it is given. ``without``: columns that a star leaves out, in lower case.
     """
 
     span: Span
     star: str | None = None
     value: Condition | None = None
     alias: str | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +210,9 @@ def _whole(source: str, tokens: Tokens) -> Condition | None:
 
 def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     span = _span(tokens, whole)
+    if (without := _left_out(tokens)) is not None:
+        star, names = without
+        return replace(_item(source, star, whole), without=names)
     match tokens:
         case [star] if star.is_mark("*"):
             return Item(span=span, star="")
@@ -226,6 +231,20 @@ def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     if tree is None:
         raise NotHere(THESE_WORDS, span)
     return Item(span=span, value=tree)
+
+
+def _left_out(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]] | None:
+    """A star and the columns that it leaves out; None for any other item."""
+    at = next((i for i, t in enumerate(tokens) if t.word in ("EXCEPT", "EXCLUDE")), 0)
+    if at not in (1, 3) or not tokens[at - 1].is_mark("*"):
+        return None
+    match tokens[at + 1 :]:
+        case [opened, *listed, closed] if opened.is_mark("(") and closed.is_mark(")"):
+            names = listed[::2]
+            kinds = (TokenKind.WORD, TokenKind.QUOTED)
+            if all(n.kind in kinds for n in names) and all(c.is_mark(",") for c in listed[1::2]):
+                return tokens[:at], tuple(name.text.lower() for name in names)
+    return None
 
 
 def _holds_unread(tree: Condition) -> bool:
