@@ -238,13 +238,13 @@ def _left_out(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]] | None:
     at = next((i for i, t in enumerate(tokens) if t.word in ("EXCEPT", "EXCLUDE")), 0)
     if at not in (1, 3) or not tokens[at - 1].is_mark("*"):
         return None
-    match tokens[at + 1 :]:
-        case [opened, *listed, closed] if opened.is_mark("(") and closed.is_mark(")"):
-            names = listed[::2]
-            kinds = (TokenKind.WORD, TokenKind.QUOTED)
-            if all(n.kind in kinds for n in names) and all(c.is_mark(",") for c in listed[1::2]):
-                return tokens[:at], tuple(name.text.lower() for name in names)
-    return None
+    listed = tokens[at + 1 :]
+    if len(listed) < 3 or not listed[0].is_mark("(") or not listed[-1].is_mark(")"):
+        return None
+    names, commas = listed[1:-1:2], listed[2:-1:2]
+    if not all(map(_is_name, names)) or not all(comma.is_mark(",") for comma in commas):
+        return None
+    return tokens[:at], tuple(name.text.lower() for name in names)
 
 
 def _holds_unread(tree: Condition) -> bool:
