@@ -211,8 +211,8 @@ def _whole(source: str, tokens: Tokens) -> Condition | None:
 def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     span = _span(tokens, whole)
     if (without := _left_out(tokens)) is not None:
-        star, names = without
-        return replace(_item(source, star, whole), without=names)
+        starred, names = without
+        return replace(_item(source, starred, whole), without=names)
     match tokens:
         case [star] if star.is_mark("*"):
             return Item(span=span, star="")
