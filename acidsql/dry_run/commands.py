@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundDropPartitions,
     BoundDropTable,
     BoundDropView,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
 )
@@ -45,6 +46,9 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
     match plan.action:
         case BoundDropTable(name=name) | BoundDropView(name=name):
             yield from _dropped_table(around, name)
+        case BoundReplaceTable(before=before):
+            yield from around.explain(plan)
+            yield from _dropped_table(around, before.name)
         case BoundDetachTable(overlay=Table() as table):
             yield from _detached(around, table)
         case BoundDetachDatabase(name=str()) as action:

@@ -30,10 +30,6 @@ _STATEMENTS = [
             'Write DROP TABLE or DROP VIEW; in Python session.unregister("v") takes a frame away.',
         ),
         (
-            r"CREATE OR REPLACE( EXTERNAL)? TABLE\b",
-            "Write DROP TABLE IF EXISTS and CREATE TABLE, or INSERT OVERWRITE for other rows.",
-        ),
-        (
             r"(UN)?CACHE( LAZY)? TABLE\b|CLEAR CACHE\b",
             "No statement keeps rows in memory: each reads the files of its snapshot.",
         ),

@@ -47,6 +47,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundDropTable,
     BoundRenamePartition,
     BoundRenameTable,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
     BoundShowTableProperties,
@@ -91,7 +92,13 @@ def facts_of(plan: Plan) -> Facts:
             assert_never(plan)
 
 
-_LONG_ACTIONS = (BoundAttachDatabase, BoundCreateTableAs, BoundAnalyze, BoundCompact)
+_LONG_ACTIONS = (
+    BoundAttachDatabase,
+    BoundCreateTableAs,
+    BoundReplaceTable,
+    BoundAnalyze,
+    BoundCompact,
+)
 """Commands that read rows first, or wait."""
 
 # ---- names
@@ -208,6 +215,7 @@ def removes_files(plan: Plan) -> Removes | None:
             return _of(table)
         case CatalogCommand(
             action=BoundRenameTable(before=table)
+            | BoundReplaceTable(before=table)
             | BoundConvertTable(before=table)
             | BoundSetTableLocation(before=table)
         ):

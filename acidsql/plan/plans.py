@@ -42,7 +42,7 @@ from acidsql.planner.bind.bound import (
     SessionAction,
     Telling,
 )
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, CatalogAction
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable, CatalogAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
@@ -224,8 +224,8 @@ def reads_of(plan: Plan) -> Iterator[BoundRead]:
                 yield from reads_of(leg)
         case MergePlan(merge=merge):
             yield from merge.reads
-        case CatalogCommand(action=BoundCreateTableAs(query=query)):
-            yield from query.reads
+        case CatalogCommand(action=BoundCreateTableAs() | BoundReplaceTable() as action):
+            yield from action.query.reads if action.query else ()
         case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
             yield from reads_of(inner)
 

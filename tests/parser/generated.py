@@ -215,7 +215,7 @@ PARTITIONED = st.one_of(
 )
 CLUSTERED_BY = build(ast.ClusteredBy, columns=some(NAMES, 1), buckets=COUNTS, sorted_by=SORT_KEYS)
 TABLE_FIELDS = {
-    "name": TABLES, "if_not_exists": FLAGS, "transactional_word": FLAGS, "external": FLAGS, "temporary": FLAGS, "managed": FLAGS,
+    "name": TABLES, "if_not_exists": FLAGS, "or_replace": FLAGS, "transactional_word": FLAGS, "external": FLAGS, "temporary": FLAGS, "managed": FLAGS,
     "row_format": maybe(ROW_FORMAT), "location": maybe(TEXTS), "properties": some(PROPERTY),
 }  # fmt: skip
 CREATE_TABLE_FIELDS = {

@@ -67,6 +67,7 @@ class CreateTable:
     span: Span
     name: QualifiedName
     columns: tuple[ColumnDefinition, ...]
+    or_replace: bool = False
     if_not_exists: bool = False
     transactional_word: bool = False
     external: bool = False
@@ -93,6 +94,7 @@ class CreateTableLike:
     span: Span
     name: QualifiedName
     like: QualifiedName
+    or_replace: bool = False
     if_not_exists: bool = False
     transactional_word: bool = False
     external: bool = False

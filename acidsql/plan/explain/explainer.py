@@ -56,6 +56,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundConvertTable,
     BoundCreateTableAs,
     BoundRenameTable,
+    BoundReplaceTable,
     BoundUnbuilt,
     CatalogAction,
     PartitionAction,
@@ -93,7 +94,7 @@ class Explainer:
                 return self.merge(plan)
             case SessionCommand(action=action) if (facts := transaction_facts(action)) is not None:
                 return Node(f"{words_of(plan)}{facts[0]}", tuple(map(Node, facts[1])))
-            case CatalogCommand(action=BoundCreateTableAs() as action):
+            case CatalogCommand(action=BoundCreateTableAs() | BoundReplaceTable() as action):
                 return Node(words_of(plan), (*_action_facts(action), *self.new_table(action)))
             case CatalogCommand(action=BoundAnalyze() as action):
                 return Node(words_of(plan), (*_action_facts(action), *self.measured(action)))
@@ -128,13 +129,17 @@ class Explainer:
             read = ", ".join(by_driver.names) or "no column"
             yield Node(f"engine: local up to {most} of {read}, else spark")
 
-    def new_table(self, action: BoundCreateTableAs) -> Iterator[Node]:
+    def new_table(self, action: BoundCreateTableAs | BoundReplaceTable) -> Iterator[Node]:
         """Who makes the rows of a new table, and how. Where only the engine knows the columns, the
         rest of the steps is known once it has told them.
         """
         # a MERGE's counts are named in this room, too, and makes no table
         from acidsql.plan.new_table import known_columns, new_table
 
+        if isinstance(action, BoundReplaceTable):
+            if isinstance(action.new, BoundCreateTableAs):
+                yield from self.new_table(action.new)
+            return
         known = known_columns(action.query, self.settings)
         if known is None:
             yield from self.engine(action.query)
@@ -299,6 +304,7 @@ class Explainer:
 _ALWAYS_WITH_FACTS = (
     BoundUnbuilt
     | BoundCreateTableAs
+    | BoundReplaceTable
     | BoundAnalyze
     | BoundRenameTable
     | BoundConvertTable

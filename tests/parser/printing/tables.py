@@ -272,6 +272,7 @@ def print_create_table_like(statement: CreateTableLike) -> str:
 def _create_table(statement: CreateTable | CreateTableLike) -> str:
     return words(
         "CREATE",
+        statement.or_replace and "OR REPLACE",
         statement.temporary and "TEMPORARY",
         statement.transactional_word and "TRANSACTIONAL",
         statement.external and "EXTERNAL",
