@@ -42,21 +42,20 @@ def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
         if isinstance(new, BoundCreateTable)
         else create_table_as(warehouse, new)
     )
-    made = warehouse.store.find_table(staged.name)
-    assert made is not None
+    created = warehouse.store.find_table(staged.name)
+    assert created is not None
     aside = _called(warehouse, before, f"{before.name.table}__old_{mark}")
     try:
         _rename(warehouse, before, aside, action.span)
     except BaseException:
-        _drop(warehouse, made.name)
+        _drop(warehouse, created.name)
         raise
     try:
-        _rename(
-            warehouse, made, replace(made, name=before.name, location=wanted.location), action.span
-        )
+        final = replace(created, name=before.name, location=wanted.location)
+        _rename(warehouse, created, final, action.span)
     except BaseException:
         _rename(warehouse, aside, before, action.span)
-        _drop(warehouse, made.name)
+        _drop(warehouse, created.name)
         raise
     drop_table(warehouse, BoundDropTable(name=aside.name))
     return result

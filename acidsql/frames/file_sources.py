@@ -189,7 +189,7 @@ def _csv(
             newlines_in_values=True,
         ),
         convert_options=csv.ConvertOptions(
-            null_values=[options.get("null", "")],
+            null_values=["", options.get("null", "")],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
             column_types=schema,
