@@ -38,7 +38,7 @@ from acidsql.planner.bind.bound_catalog import (
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
 from acidsql.txn.manager import TxnState
 
-REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"
+FEWER_COLUMNS = ("ALTER TABLE .. REPLACE COLUMNS", "ALTER TABLE .. DROP COLUMN")
 
 
 def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:  # noqa: C901 (flat: a case for each kind)
@@ -68,7 +68,7 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
                 yield from _aborted(around, txn_id)
         case action:
             yield from around.explain(plan)
-            if isinstance(action, BoundAlterTable) and action.words == REPLACE_COLUMNS:
+            if isinstance(action, BoundAlterTable) and action.words in FEWER_COLUMNS:
                 yield from _lost_columns(around, action)
             if isinstance(action, BoundCreateView) and action.replaced is not None:
                 yield "  the text of the view that is replaced goes and does not come back"

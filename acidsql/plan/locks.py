@@ -185,6 +185,7 @@ _DDL_LOCKS: dict[str, LockType | None] = {
     "TRUNCATE TABLE": LockType.EXCL_WRITE,
     "ALTER TABLE .. ADD COLUMNS": None,
     "ALTER TABLE .. REPLACE COLUMNS": None,
+    "ALTER TABLE .. DROP COLUMN": None,
     "ALTER TABLE .. CHANGE COLUMN": None,
     "ALTER TABLE .. RENAME TO": None,
 }

@@ -285,6 +285,7 @@ ALTERATIONS = st.one_of(
     build(ast.DropPartitions, name=TABLES, partitions=some(COMPARED, 1), if_exists=FLAGS, purge=FLAGS),
     build(ast.RenamePartition, name=TABLES, partition=STATIC, new_partition=STATIC),
     build(ast.AddColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS), build(ast.ReplaceColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS),
+    build(ast.DropColumn, name=TABLES, column=NAMES, cascade=FLAGS),
     build(ast.ChangeColumn, name=TABLES, column=NAMES, definition=COLUMN, first=FLAGS, after=maybe(NAMES), cascade=FLAGS),
     build(ast.RenameTable, name=TABLES, new_name=TABLES), build(ast.SetLocation, name=TABLES, location=TEXTS, partition=maybe(PARTITION)),
     build(ast.Concatenate, name=TABLES, partition=maybe(PARTITION)),

@@ -9,6 +9,7 @@ from acidsql.parser.statements.alterations import (
     ChangeColumn,
     Compact,
     Concatenate,
+    DropColumn,
     DropPartitions,
     RenamePartition,
     RenameTable,
@@ -111,7 +112,8 @@ from acidsql.parser.statements.transactions import (
 
 TableAlteration = (
     SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
-    | AddColumns | ReplaceColumns | ChangeColumn | RenameTable | SetLocation | Concatenate | Compact
+    | AddColumns | ReplaceColumns | DropColumn | ChangeColumn | RenameTable | SetLocation
+    | Concatenate | Compact
 )  # fmt: skip
 CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
@@ -170,6 +172,7 @@ __all__ = [
     "DescribeQuery",
     "DetachDatabase",
     "DetachTable",
+    "DropColumn",
     "DropDatabase",
     "DropPartitions",
     "DropTable",
