@@ -384,7 +384,7 @@ ROW_STATEMENTS = st.one_of(
     build(ast.MultiInsert, from_clause=fragment(["FROM s", "FROM (SELECT 1) `x y`"]), branches=some(branch(), 1), with_clause=WITH),
     build(ast.Update, target=TABLES, alias=maybe(NAMES), assignments=ASSIGNMENTS, where=maybe(EXPRESSION)),
     build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
-    build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES, source_alias=maybe(NAMES), source_columns=st.none()),
+    build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES | PATH, source_alias=maybe(NAMES), source_columns=st.none()),
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
     build(ast.DescribeQuery, query=QUERY | PATH), build(ast.Summarize, source=TABLES | QUERY | PATH),
     build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),

@@ -136,14 +136,14 @@ class MergeClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """``source`` is a table, or a sub-query with its parentheses, whose columns are called
-    ``source_columns`` if it has such.
+    """``source`` is a table, the path of files, or a sub-query with its parentheses, whose columns
+    are called ``source_columns`` if it has such.
     """
 
     span: Span
     target: QualifiedName
     alias: Name | None
-    source: QualifiedName | Fragment
+    source: QualifiedName | Fragment | Path
     source_alias: Name | None
     source_columns: tuple[Name, ...] | None
     on: Fragment

@@ -68,6 +68,11 @@ def test_a_file_is_what_statements_write_of(here: Session) -> None:
         " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name)"
     )
     assert (merged.stats.rows_deleted, merged.stats.rows_updated) == (1, 2)
+    merged = here.sql(
+        "MERGE INTO t USING 'rows.csv' ON t.id = rows.id WHEN MATCHED AND rows.id = 9 THEN DELETE"
+        " WHEN NOT MATCHED AND rows.id = 9 THEN INSERT VALUES (rows.id, rows.name)"
+    )
+    assert merged.stats.rows_changed == 0
     expected = [(2, "m"), (3, "m"), (11, "a"), (12, ""), (13, None)]
     assert sorted(rows(here, "SELECT * FROM t")) == expected
     here.sql("COPY t TO 'back.csv'")
@@ -121,6 +126,22 @@ def test_several_files_are_one_table(here: Session, tmp_path: Path) -> None:
     (tmp_path / "rows3.csv").write_text("Id,name,day,at,clock\nnone,,,,\n")
     with pytest.raises(BindError, match="columns of different types"):
         here.sql("SELECT * FROM 'rows*.csv'")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "orc", "arrow"])
+def test_merge_names_a_file(here: Session, kind: str) -> None:
+    """As its source, by its name or an alias."""
+    here.sql(f"COPY (SELECT id, name FROM 'rows.csv') TO 'new.{kind}'")
+    here.sql("CREATE TRANSACTIONAL TABLE t (id BIGINT, name STRING)")
+    merge = f"MERGE INTO t USING 'new.{kind}' AS s ON t.id = s.id"
+    done = here.sql(f"{merge} WHEN NOT MATCHED THEN INSERT *")
+    assert done.stats.rows_inserted == 3
+    done = here.sql(f"{merge} AND s.id > 1 WHEN MATCHED THEN UPDATE SET name = 'm'")
+    assert done.stats.rows_updated == 2
+    assert sorted(rows(here, "SELECT * FROM t")) == [(1, "a"), (2, "m"), (3, "m")]
+    with pytest.raises(BindError, match="alias") as caught:
+        here.sql(f"MERGE INTO t USING 'new.{kind}' AS t ON t.id = t.id WHEN MATCHED THEN DELETE")
+    assert caught.value.code == 10008
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
