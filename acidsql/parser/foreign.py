@@ -49,8 +49,8 @@ _STATEMENTS = [
         ),
         (
             r"COPY INTO\b|COPY\b(?= \w+ FROM\b)",
-            "Write LOAD DATA INPATH .. for files of the table's own format, and INSERT INTO .."
-            " SELECT * FROM parquet.`/path` for others.",
+            "Write INSERT INTO t SELECT * FROM 'file', also of CSV, JSON, Parquet and several by a"
+            " pattern, or LOAD DATA INPATH .. for files of the table's own format.",
         ),
         (r"(UPSERT|REPLACE)( INTO)?\b", f"{_MERGE}."),
         (
