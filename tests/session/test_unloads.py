@@ -15,8 +15,13 @@ import pytest
 from pyarrow import csv, orc
 from pyarrow import parquet as pq
 
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.model import Column
+from acidsql.catalog.text import strict_json
+from acidsql.catalog.types import parse_type
 from acidsql.errors import BindError, DataError, Error, ExecutionError, UnsupportedStatementError
 from acidsql.session import Session
+from acidsql.storage.unload.json_lines import json_lines
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 COLUMNS = "id INT, name STRING, n DECIMAL(6,2), day DATE, at TIMESTAMP, tags ARRAY<STRING>"
@@ -99,6 +104,35 @@ def test_json_has_a_line_for_each_row(alone: Session, out: Path) -> None:
     lines = (out / "t.json").read_text().splitlines()
     assert json.loads(lines[0])["tags"] == ["x", None]
     assert json.loads(lines[1]) == dict.fromkeys(ROWS[0]) | {"id": 2}
+
+
+def test_json_is_that_of_single_values() -> None:
+    """However a column is written: texts with and without escapes, numbers, decimals, NULLs, slices."""
+    kinds = "boolean int bigint double string string decimal(12,2) decimal(30,10) date timestamp binary array<string>"
+    values = [
+        [True, -1, 2**63 - 1, 0.1, "plain é", 'a "b" \\ \n\x01\x7f', Decimal("-1.50"), Decimal("0.0000001000"),
+         datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 5, 0, 0, 5000), b"\x00\xff", ["x", None]],
+        [None] * 12,
+        [False, 0, -(2**63), float("nan"), "", "", Decimal("0.00"), Decimal("1.0000000000"),
+         datetime.date(1, 1, 1), datetime.datetime(1, 1, 1), b"", []],
+    ]  # fmt: skip
+    columns = [Column(name=f"c{n}", type=parse_type(kind)) for n, kind in enumerate(kinds.split())]
+    arrays = [
+        pa.array([row[n] for row in values], arrow_type(column.type))
+        for n, column in enumerate(columns)
+    ]
+    batch = pa.RecordBatch.from_arrays(arrays, names=[column.name for column in columns])
+    expected = [
+        "{"
+        + ",".join(
+            f'"{c.name}":{strict_json(c.type)(v)}' for c, v in zip(columns, row, strict=True)
+        )
+        + "}"
+        for row in values
+    ]
+    assert json_lines(columns)(batch).decode().splitlines() == expected
+    assert json_lines(columns)(batch.slice(1)).decode().splitlines() == expected[1:]
+    json.loads(expected[0])
 
 
 def test_csv_tells_null_from_the_empty_text(alone: Session, out: Path) -> None:

@@ -10,11 +10,12 @@ from typing import Protocol, assert_never
 import pyarrow as pa
 
 from acidsql.catalog.model import Column
-from acidsql.catalog.text import Printer, plain_text, strict_json
+from acidsql.catalog.text import Printer, plain_text
 from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
 from acidsql.errors import DataError
 from acidsql.storage.stored import arrow_schema
 from acidsql.storage.unload.destination import Destination, FileKind
+from acidsql.storage.unload.json_lines import json_lines
 from acidsql.storage.unload.orc_rows import OrcRows
 
 ENDINGS = {
@@ -94,11 +95,9 @@ def open_file(destination: Destination, path: str, columns: Sequence[Column]) ->
             sink = _sink(path, compression)
             return _Stream(csv.CSVWriter(sink, schema, write_options=options), sink)
         case FileKind.JSON:
-            names = [strict_json(PrimitiveType("string"))(c.name) + ":" for c in columns]
-            values = [strict_json(c.type) for c in columns]
-            return _Lines(_sink(path, compression), _json_line(names, values))
+            return _Lines(_sink(path, compression), json_lines(columns))
         case FileKind.TEXT:
-            return _Lines(_sink(path, compression), _text_line(destination, columns))
+            return _Lines(_sink(path, compression), _text_lines(destination, columns))
         case _:
             assert_never(destination.kind)
 
@@ -123,51 +122,45 @@ class _Stream:
             self._sink.close()
 
 
-Line = Callable[[Sequence[object]], str]
+Lines = Callable[[pa.RecordBatch], bytes]
 
 
 class _Lines:
     """A file of a line for each row."""
 
-    def __init__(self, sink: pa.NativeFile, line: Line) -> None:
+    def __init__(self, sink: pa.NativeFile, lines: Lines) -> None:
         self._sink = sink
-        self._line = line
+        self._lines = lines
 
     def write(self, rows: pa.Table) -> None:
         for batch in rows.to_batches():
-            values = (column.to_pylist() for column in batch.columns)
-            lines = map(self._line, zip(*values, strict=True))
-            self._sink.write("".join(lines).encode())
+            self._sink.write(self._lines(batch))
 
     def close(self) -> None:
         self._sink.close()
 
 
-def _json_line(names: Sequence[str], printers: Sequence[Printer]) -> Line:
-    def line(row: Sequence[object]) -> str:
-        cells = zip(names, printers, row, strict=True)
-        return "{" + ",".join(name + printer(value) for name, printer, value in cells) + "}\n"
-
-    return line
-
-
-def _text_line(destination: Destination, columns: Sequence[Column]) -> Line:
-    """A line as Hive writes it, who escapes nothing. DataError for a text that would be taken for
+def _text_lines(destination: Destination, columns: Sequence[Column]) -> Lines:
+    """Lines as Hive writes them, who escapes nothing. DataError for a text that would be taken for
     more than one value.
     """
     printers = [plain_text(column.type) for column in columns]
     ending = {destination.delimiter, "\n"}
 
-    def line(row: Sequence[object]) -> str:
-        cells = []
-        for column, printer, value in zip(columns, printers, row, strict=True):
-            cell = destination.null if value is None else printer(value)
-            if not ending.isdisjoint(cell):
-                raise DataError(
-                    f'a value of column "{column.name}" holds the end of a line or of a column',
-                    hint="Choose another delimiter, or STORED AS another format.",
-                )
-            cells.append(cell)
-        return destination.delimiter.join(cells) + "\n"
+    def cell(column: Column, printer: Printer, value: object) -> str:
+        text = destination.null if value is None else printer(value)
+        if not ending.isdisjoint(text):
+            raise DataError(
+                f'a value of column "{column.name}" holds the end of a line or of a column',
+                hint="Choose another delimiter, or STORED AS another format.",
+            )
+        return text
 
-    return line
+    def lines(batch: pa.RecordBatch) -> bytes:
+        values = (column.to_pylist() for column in batch.columns)
+        return "".join(
+            destination.delimiter.join(map(cell, columns, printers, row)) + "\n"
+            for row in zip(*values, strict=True)
+        ).encode()
+
+    return lines
