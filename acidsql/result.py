@@ -40,15 +40,16 @@ class Stats:
     says how rows were written (small, big).
 
     ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg:
-    ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``steps``: of the plan that ran, with what each
-    came to. ``lost``: values that were stored, and are not what they were; ``warnings``: what
-    else the user should know.
+    ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``rows_copied``: into files that no table has.
+    ``steps``: of the plan that ran, with what each came to. ``lost``: values that were stored, and
+    are not what they were; ``warnings``: what else the user should know.
     """
 
     statement: str = ""
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
+    rows_copied: int = 0
     clauses: tuple[tuple[str, int], ...] = ()
     txn_id: int | None = None
     write_ids: Mapping[str, int] = field(default_factory=dict)
@@ -339,6 +340,8 @@ class Result:
         counts = [(stats.rows_inserted, "inserted"), (stats.rows_updated, "updated")]
         counts.append((stats.rows_deleted, "deleted"))
         parts = [f"{count_of(number, 'row')} {verb}" for number, verb in counts if number]
+        if stats.rows_copied:
+            parts.append(f"{count_of(stats.rows_copied, 'row')} written")
         if not parts:
             changes = stats.statement in ("INSERT", "UPDATE", "DELETE", "MERGE")
             parts = ["no rows changed" if changes else "done"]

@@ -35,7 +35,7 @@ from acidsql.planner.bind.bound import (
     BoundRead,
     BoundUpdate,
 )
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable
 from acidsql.planner.bind.query_tree import parse_query
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ def lineage_of(plans: Iterable[Plan]) -> Lineage:
             case WritePlan() | MergePlan() | MultiInsertPlan() as change:
                 for leg in legs_of(change):
                     _write(lineage, leg)
-            case CatalogCommand(action=BoundCreateTableAs() as action):
+            case CatalogCommand(
+                action=BoundReplaceTable(new=BoundCreateTableAs() as action)
+                | (BoundCreateTableAs() as action)
+            ):
                 _create(lineage, action)
     return lineage
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from acidsql.catalog.types import HiveType
 from acidsql.lazy_dataclass import dataclass
 
@@ -17,6 +19,22 @@ class FileStamp:
     inode: int
     size: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSource:
+    """Files as a statement names them in the place of a table. ``path``: of one, or a pattern, as
+    it was written. ``options``: of their reader, by name.
+    """
+
+    kind: str
+    path: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What their columns may be qualified by: the name of the file without its endings."""
+        return self.path.rpartition("/")[2].partition(".")[0].lower() or self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

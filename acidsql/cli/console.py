@@ -95,6 +95,7 @@ def _counts(stats: Stats) -> Sequence[str]:
         "inserted": stats.rows_inserted,
         "updated": stats.rows_updated,
         "deleted": stats.rows_deleted,
+        "written": stats.rows_copied,
     }
     shown = {did: n for did, n in counts.items() if n or _CHANGES.get(stats.statement) == did}
     return [f"{counted(n, 'row')} {did}" for did, n in shown.items()]

@@ -40,6 +40,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundRenamePartition,
     BoundRenameTable,
     BoundRepairTable,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
     BoundShowColumns,
@@ -79,6 +80,10 @@ def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # n
             from acidsql.ddl.create_as import create_table_as
 
             return create_table_as(warehouse, action)
+        case BoundReplaceTable():
+            from acidsql.ddl.replacing import replace_table
+
+            return replace_table(warehouse, action)
         case BoundDropTable():
             return drop_table(warehouse, action)
         case BoundAlterTable():

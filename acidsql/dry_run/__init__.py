@@ -17,9 +17,11 @@ from acidsql.plan.plans import (
     CatalogCommand,
     ChangePlan,
     DryRunPlan,
+    ExplainPlan,
     MergePlan,
     MultiInsertPlan,
     Plan,
+    ReadPlan,
     SessionCommand,
     Sink,
     SinkKind,
@@ -86,6 +88,8 @@ def would(plan: Plan) -> Plan:
     match plan:
         case WritePlan() | MultiInsertPlan() | MergePlan():
             return DryRunPlan(plan=plan)
+        case ReadPlan(into=into) if into is not None:
+            return ExplainPlan(plan=plan)
         case SessionCommand(action=BoundAbortCompactions() | BoundAbortTransactions()):
             return DryRunPlan(plan=plan)
         case CatalogCommand(action=action) if not isinstance(action, READING_ACTIONS):

@@ -31,13 +31,14 @@ from acidsql.planner.bind.bound_catalog import (
     BoundDropPartitions,
     BoundDropTable,
     BoundDropView,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
 )
 from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
 from acidsql.txn.manager import TxnState
 
-REPLACE_COLUMNS = "ALTER TABLE .. REPLACE COLUMNS"
+FEWER_COLUMNS = ("ALTER TABLE .. REPLACE COLUMNS", "ALTER TABLE .. DROP COLUMN")
 
 
 def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterator[str]:  # noqa: C901 (flat: a case for each kind)
@@ -45,6 +46,9 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
     match plan.action:
         case BoundDropTable(name=name) | BoundDropView(name=name):
             yield from _dropped_table(around, name)
+        case BoundReplaceTable(before=before):
+            yield from around.explain(plan)
+            yield from _dropped_table(around, before.name)
         case BoundDetachTable(overlay=Table() as table):
             yield from _detached(around, table)
         case BoundDetachDatabase(name=str()) as action:
@@ -64,7 +68,7 @@ def of_command(around: Around, plan: CatalogCommand | SessionCommand) -> Iterato
                 yield from _aborted(around, txn_id)
         case action:
             yield from around.explain(plan)
-            if isinstance(action, BoundAlterTable) and action.words == REPLACE_COLUMNS:
+            if isinstance(action, BoundAlterTable) and action.words in FEWER_COLUMNS:
                 yield from _lost_columns(around, action)
             if isinstance(action, BoundCreateView) and action.replaced is not None:
                 yield "  the text of the view that is replaced goes and does not come back"

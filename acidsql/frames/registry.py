@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from acidsql.catalog.model import Table
-from acidsql.errors import InterfaceError
+from acidsql.errors import Error, InterfaceError, Span
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from acidsql.catalog.path_relation import FileSource
     from acidsql.frames.spooling import Frame
 
 
@@ -24,16 +25,24 @@ class _Read(Protocol):
     def table(self) -> Table: ...
 
 
+class _Placed(_Read, Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
 ONCE = "the:frame"
 """Names the frame of one statement: neither a table nor what is registered has a colon in it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Frames:
-    """``None`` stands for a frame that Spark's session has as a view of that name."""
+    """``None`` stands for a frame that Spark's session has as a view of that name. ``_files``: what
+    the statement that is planned or runs reads of files, by these and their state.
+    """
 
     _frames: dict[str, Frame | None] = field(default_factory=dict)
     _kept: list[Frame] = field(default_factory=list)
+    _files: dict[tuple[object, ...], Frame] = field(default_factory=dict)
 
     def relations(self) -> Mapping[str, Table | None]:
         """What the binder reads under each name."""
@@ -80,16 +89,54 @@ class Frames:
         """Keeps the rows of the frames that a query reads until its result has gone, or for as
         long as the session is open where Spark's DataFrame is asked for.
         """
-        if not self._frames:
+        if not self._frames and not self._files:
             return
         locations = {read.table.location for read in reads}
-        held = [f for f in self._frames.values() if f and f.table.location in locations]
+        frames = (*self._frames.values(), *self._files.values())
+        held = [f for f in frames if f and f.table.location in locations]
         if held:
             result.keep(held, lambda: self._kept.extend(held))
+
+    # ---- files that statements name
+
+    def of_files(self, source: FileSource, directory: str) -> Table:
+        """Files as a relation, whose rows wait to be read. BindError, DataError."""
+        from acidsql.frames.file_sources import batches_of, stamps_of
+        from acidsql.frames.spooling import Frame
+
+        stamps = stamps_of(source)
+        key = (source, stamps)
+        if key not in self._files:
+            batches = batches_of(source, stamps)
+            self._files[key] = Frame.unread(source.name, batches, directory)
+        return self._files[key].table
+
+    def read_files(self, reads: Iterable[_Placed]) -> None:
+        """Reads the rows of files that a statement is about to ask for. DataError, at the place
+        where it names them.
+        """
+        waiting = {frame.table.location: frame for frame in self._files.values()}
+        for read in reads:
+            frame = waiting.get(read.table.location)
+            if frame is not None:
+                try:
+                    frame.read()
+                except Error as error:
+                    error.span = error.span or read.span
+                    raise
+
+    @contextmanager
+    def of_statement(self) -> Iterator[None]:
+        """Around a statement that runs: what was read for it goes, unless its result has it."""
+        try:
+            yield
+        finally:
+            self._files.clear()
 
     def close(self) -> None:
         """Forgets all frames."""
         self._frames.clear()
+        self._files.clear()
         self._kept.clear()
 
 

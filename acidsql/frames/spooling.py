@@ -16,21 +16,21 @@ from typing import Any, Self
 from weakref import finalize
 
 import pyarrow as pa
-from pyarrow import orc
 
 from acidsql import interrupts
-from acidsql.acid.orc_tail import edit_tail, load_tail
 from acidsql.catalog.model import FRAMES, Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
-from acidsql.errors import BindError, DataError, UnsupportedStatementError
+from acidsql.errors import BindError, DataError
 from acidsql.frames.batches import Batches, batches_of
 from acidsql.frames.fitting import MisfitError, fitted, may_fit
 from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
 from acidsql.frames.matching import by_lower_name
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type, stored_array
+from acidsql.storage.stored import arrow_schema
+from acidsql.storage.unload.orc_rows import OrcRows
 
 _FILE, _PREFIX = "000000_0", "acidsql-frame-"
+_HAND_IN = "Hand the frame in as one of Spark's: spark.createDataFrame(frame)."
 
 
 class Frame:
@@ -38,10 +38,12 @@ class Frame:
     has the frame any more, at the end of the process at the latest.
     """
 
-    def __init__(self, table: Table, rows: int, directory: str) -> None:
+    def __init__(self, table: Table, spool: _Spool, batches: Batches) -> None:
         self.table = table
-        self.rows = rows
-        self._finalize = finalize(self, _remove, directory, os.getpid())
+        self.rows = 0
+        self._spool = spool
+        self._waiting: Batches | None = batches
+        self._finalize = finalize(self, _remove, table.location, os.getpid())
 
     @classmethod
     def of(
@@ -64,21 +66,35 @@ class Frame:
         cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
     ) -> Self:
         """Reads a frame whose columns are known: see ``of``."""
+        frame = cls.unread(name, batches, directory, columns)
+        frame.read()
+        return frame
+
+    @classmethod
+    def unread(
+        cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
+    ) -> Self:
+        """A frame whose rows are there once it was ``read``. BindError for its columns."""
         spool = _Spool.of(batches, columns)
-        folder = _folder(directory)
         table = Table(
             name=TableName(FRAMES, name),
             columns=spool.columns,
-            location=folder,
+            location=_folder(directory),
             kind=TableKind.FRAME,
         )
-        frame = cls(table, 0, folder)
+        return cls(table, spool, batches)
+
+    def read(self) -> None:
+        """Reads the rows, if they are not here yet; a frame that fails is closed."""
+        batches, self._waiting = self._waiting, None
+        if batches is None:
+            return
         try:
-            frame.rows = spool.write(os.path.join(folder, _FILE), batches.rows)
+            path = os.path.join(self.table.location, _FILE)
+            self.rows = self._spool.write(path, batches.rows)
         except BaseException:
-            frame.close()
+            self.close()
             raise
-        return frame
 
     def close(self) -> None:
         """Takes the file away; closing twice is no error."""
@@ -132,17 +148,15 @@ class _Spool:
         """Writes the rows and counts them. DataError names the first value that does not fit."""
         rows = 0
         schema = arrow_schema(self.columns)
-        with (
-            pa.OSFile(path, "wb") as sink,
-            orc.ORCWriter(sink, compression="snappy", stripe_size=16 << 20) as writer,
-        ):
-            writer.write(schema.empty_table())
+        file = OrcRows(path, self.columns, "snappy", whose="the frame", hint=_HAND_IN)
+        try:
             for batch in batches:
                 interrupts.check()
                 if batch.num_rows:
-                    writer.write(self._table(batch, rows, schema))
+                    file.write(self._table(batch, rows, schema))
                     rows += batch.num_rows
-        _finish(path, self.columns)
+        finally:
+            file.close()
         return rows
 
     def _table(self, batch: pa.RecordBatch, first: int, schema: pa.Schema) -> pa.Table:
@@ -154,16 +168,7 @@ class _Spool:
             except MisfitError as misfit:
                 raise _misfit(misfit, column, target, first) from None
             arrays.append(array)
-        checked = pa.Table.from_arrays(arrays, schema=schema)
-        if needs_java_writer(checked):
-            raise UnsupportedStatementError(
-                "the frame holds a date of the days that the calendar skips (1582-10-05 to"
-                " 1582-10-14), or a timestamp before 1970 with a fraction of a second",
-                hint="Hand the frame in as one of Spark's: spark.createDataFrame(frame).",
-            )
-        pairs = zip(checked.columns, self.columns, strict=True)
-        stored = [stored_array(array.combine_chunks(), c.type) for array, c in pairs]
-        return pa.Table.from_arrays(stored, schema=schema)
+        return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _type_of(name: str, kind: pa.DataType) -> HiveType:
@@ -200,19 +205,3 @@ def _misfit(misfit: MisfitError, column: Column, target: Column | None, first: i
         hint="Rows count from 0. Nothing was written.",
         sqlstate="22003",
     )
-
-
-def _finish(path: str, columns: Sequence[Column]) -> None:
-    """Has the file say what Arrow's writer does not: its calendar, and Hive's types."""
-    with open(path, "r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-
-        def read_tail(count: int) -> tuple[bytes, int]:
-            file.seek(max(0, size - count))
-            return file.read(), size
-
-        tail = load_tail(read_tail, path)
-        edit = edit_tail(tail, {}, orc_row_type(columns), proleptic=True)
-        file.seek(edit.offset)
-        file.write(edit.data)
-        file.truncate()

@@ -16,6 +16,7 @@ from acidsql.parser.statements import (
     ColumnDefinition,
     Compact,
     Concatenate,
+    DropColumn,
     DropPartitions,
     PartitionSpec,
     RenamePartition,
@@ -126,6 +127,15 @@ def replace_columns(node: Node, text: str) -> ReplaceColumns:
     )
 
 
+def drop_column(node: Node, text: str) -> DropColumn:
+    return DropColumn(
+        span=node.span,
+        name=pieces.table_name(node),
+        column=pieces.first_name(node),
+        cascade=node.has("CASCADE"),
+    )
+
+
 def _columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
     return tuple(column_definition(child, text) for child in node.nodes("column_definition"))
 
@@ -184,6 +194,6 @@ def _unsupported(node: Node, rule: str, form: str, text: str) -> UnsupportedStat
 
 BUILDERS = (
     compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions,
-    rename_partition, add_columns, replace_columns, change_column, rename_table, set_location,
-    concatenate, alter_otherwise, alter_partition_otherwise,
+    rename_partition, add_columns, replace_columns, drop_column, change_column, rename_table,
+    set_location, concatenate, alter_otherwise, alter_partition_otherwise,
 )  # fmt: skip

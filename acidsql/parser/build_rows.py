@@ -21,6 +21,7 @@ from acidsql.parser.statements import (
     MergeUpdate,
     MultiInsert,
     Name,
+    Path,
     QualifiedName,
     Query,
     Update,
@@ -146,7 +147,9 @@ def merge(node: Node, text: str) -> Merge:
     )
 
 
-def _merge_source(node: Node) -> QualifiedName | Fragment:
+def _merge_source(node: Node) -> QualifiedName | Fragment | Path:
+    if (written := node.terminal("STRING")) is not None:
+        return Path(text=str(written), span=written.span)
     return pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node)
 
 

@@ -97,13 +97,14 @@ def create_table(node: Node, text: str) -> CreateTable:
         columns=tuple(column_definition(child, text) for child in node.nodes("column_definition")),
         if_not_exists=node.has("if_not_exists"),
         transactional_word=node.has("TRANSACTIONAL"),
+        or_replace=node.has("REPLACE"),
         external=node.has("EXTERNAL"),
         comment=pieces.clause_string(node, "comment"),
         clustered_by=_clustered_by(node),
         stored_as=_stored_as(node),
         location=pieces.clause_string(node, "location"),
         properties=pieces.properties(pieces.once(node, "table_properties")),
-        row_format=_row_format(node),
+        row_format=row_format(node),
         temporary=node.has("TEMPORARY"),
         managed=node.has("MANAGED"),
         partitioned_by=partitioned_by,
@@ -140,11 +141,12 @@ def create_table_like(node: Node, text: str) -> CreateTableLike:
         like=like,
         if_not_exists=node.has("if_not_exists"),
         transactional_word=node.has("TRANSACTIONAL"),
+        or_replace=node.has("REPLACE"),
         external=node.has("EXTERNAL"),
         temporary=node.has("TEMPORARY"),
         managed=node.has("MANAGED"),
         stored_as=_stored_as(node),
-        row_format=_row_format(node),
+        row_format=row_format(node),
         storage_classes=_storage_classes(node),
         location=pieces.clause_string(node, "location"),
         properties=pieces.properties(pieces.once(node, "table_properties")),
@@ -197,7 +199,7 @@ def _skewed_by(node: Node, text: str) -> SkewedBy | None:
     )
 
 
-def _row_format(node: Node) -> RowFormat | None:
+def row_format(node: Node) -> RowFormat | None:
     clause = pieces.once(node, "row_format", "delimited")
     if clause is None:
         return None
@@ -406,10 +408,10 @@ def attach(node: Node, text: str) -> AttachTable | AttachDatabase:
     location = pieces.once(node, "attached_from")
     clauses: _AttachClauses = {
         "span": node.span,
-        "location": None if location is None else _path(location),
+        "location": None if location is None else path(location),
         "read_only": bool(access) and not overlay,
         "overlay": overlay,
-        "using": None if using is None else _path(using),
+        "using": None if using is None else path(using),
         "assumption": _assumption(pieces.once(node, "assume")),
     }
     database = node.node("attached_database")
@@ -434,7 +436,7 @@ def _attached_columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
     return tuple(column_definition(column, text) for column in columns)
 
 
-def _path(node: Node) -> Path:
+def path(node: Node) -> Path:
     written = pieces.terminal(node, "STRING")
     return Path(text=str(written), span=written.span)
 

@@ -30,10 +30,6 @@ _STATEMENTS = [
             'Write DROP TABLE or DROP VIEW; in Python session.unregister("v") takes a frame away.',
         ),
         (
-            r"CREATE OR REPLACE( EXTERNAL)? TABLE\b",
-            "Write DROP TABLE IF EXISTS and CREATE TABLE, or INSERT OVERWRITE for other rows.",
-        ),
-        (
             r"(UN)?CACHE( LAZY)? TABLE\b|CLEAR CACHE\b",
             "No statement keeps rows in memory: each reads the files of its snapshot.",
         ),
@@ -52,9 +48,9 @@ _STATEMENTS = [
             'An older state is read by session.scan("t", as_of=write_id) in Python.',
         ),
         (
-            r"COPY\b( INTO\b)?",
-            "Write LOAD DATA INPATH .. for files of the table's own format, and INSERT INTO .."
-            " SELECT * FROM parquet.`/path` for others.",
+            r"COPY INTO\b|COPY\b(?= \w+ FROM\b)",
+            "Write INSERT INTO t SELECT * FROM 'file', also of CSV, JSON, Parquet and several by a"
+            " pattern, or LOAD DATA INPATH .. for files of the table's own format.",
         ),
         (r"(UPSERT|REPLACE)( INTO)?\b", f"{_MERGE}."),
         (

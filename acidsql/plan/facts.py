@@ -47,6 +47,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundDropTable,
     BoundRenamePartition,
     BoundRenameTable,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
     BoundShowTableProperties,
@@ -56,6 +57,7 @@ from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.bound_transactions import BoundCommit
 from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO
 from acidsql.settings import Settings
+from acidsql.storage.unload.destination import Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +92,13 @@ def facts_of(plan: Plan) -> Facts:
             assert_never(plan)
 
 
-_LONG_ACTIONS = (BoundAttachDatabase, BoundCreateTableAs, BoundAnalyze, BoundCompact)
+_LONG_ACTIONS = (
+    BoundAttachDatabase,
+    BoundCreateTableAs,
+    BoundReplaceTable,
+    BoundAnalyze,
+    BoundCompact,
+)
 """Commands that read rows first, or wait."""
 
 # ---- names
@@ -101,8 +109,12 @@ def words_of(plan: Plan) -> str:
     ALTER TABLE .. ADD COLUMNS.
     """
     match plan:
+        case ReadPlan(into=None, telling=telling):
+            return "SELECT" if telling is None else telling.value
+        case ReadPlan(into=Destination(in_directory=True, partition_by=())):
+            return "INSERT OVERWRITE DIRECTORY"
         case ReadPlan():
-            return "SELECT"
+            return "COPY"
         case WritePlan():
             return _words_of_write(plan)
         case MultiInsertPlan(legs=legs):
@@ -203,6 +215,7 @@ def removes_files(plan: Plan) -> Removes | None:
             return _of(table)
         case CatalogCommand(
             action=BoundRenameTable(before=table)
+            | BoundReplaceTable(before=table)
             | BoundConvertTable(before=table)
             | BoundSetTableLocation(before=table)
         ):

@@ -39,6 +39,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundRenamePartition,
     BoundRenameTable,
     BoundRepairTable,
+    BoundReplaceTable,
     BoundSetPartitionLocation,
     BoundSetTableLocation,
     CatalogAction,
@@ -114,6 +115,10 @@ def _of_ddl(  # noqa: C901 (flat: a case for each kind)
                 LockType.EXCL_WRITE if table.is_transactional else LockType.EXCLUSIVE,
             )
             yield from rules.reads(query.reads)
+        case BoundReplaceTable(before=before, query=query):
+            yield _on_database(before.name.database, LockType.SHARED_READ)
+            yield _on_table(before.name, LockType.EXCLUSIVE)
+            yield from rules.reads(() if query is None else query.reads)
         case BoundDropTable(name=TableName() as name):
             yield _on_database(name.database, LockType.SHARED_READ)
             yield _on_table(name, LockType.EXCLUSIVE)
@@ -180,6 +185,7 @@ _DDL_LOCKS: dict[str, LockType | None] = {
     "TRUNCATE TABLE": LockType.EXCL_WRITE,
     "ALTER TABLE .. ADD COLUMNS": None,
     "ALTER TABLE .. REPLACE COLUMNS": None,
+    "ALTER TABLE .. DROP COLUMN": None,
     "ALTER TABLE .. CHANGE COLUMN": None,
     "ALTER TABLE .. RENAME TO": None,
 }

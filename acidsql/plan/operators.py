@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.lazy_dataclass import dataclass
@@ -25,6 +26,9 @@ from acidsql.planner.bind.local.query_trees import (
     SubQuery,
 )
 from acidsql.planner.bind.tables import Rule
+
+if TYPE_CHECKING:
+    from acidsql.storage.unload.destination import Destination
 
 ONCE = "no row of the target is changed by two rows of the source"
 ONE_OF = "of several changes of one row one is made"
@@ -422,6 +426,45 @@ class CountByJob:
     words = "count the rows that would be written by one Spark job"
 
 
+# ---- files that no table has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOut:
+    """The driver writes the rows of a query, in whatever way they were made, below a hidden name
+    beside where they are to be.
+    """
+
+    into: Destination
+
+    @property
+    def words(self) -> str:
+        names = ", ".join(name for name, _ in self.into.partition_by)
+        by = f", a directory for each {names}" if names else ""
+        return f"write the rows as {self.into.kind} on the driver{by}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutInPlace:
+    """What was written gets its name."""
+
+    into: Destination
+
+    @property
+    def words(self) -> str:
+        instead = ", in place of what is there" if self.into.overwrite else ""
+        return f'put the {self.into.what} "{self.into.given}" in place{instead}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumUp:
+    """The driver looks through the rows of a query, in whatever way they were made, for what
+    SUMMARIZE tells.
+    """
+
+    words = "count, compare and add up the values of each column on the driver"
+
+
 # ---- the end of a transaction
 
 
@@ -472,7 +515,9 @@ SparkOperator = (
     Scan | Query | Collect | ReadFiles | Check | Fetch | FetchSource | Join | InsertUnmatched | Job
     | CountByJob
 )  # fmt: skip
-Operator = DriverOperator | SparkOperator | Publish | Commit | FirstOf
+Operator = (
+    DriverOperator | SparkOperator | WriteOut | PutInPlace | SumUp | Publish | Commit | FirstOf
+)  # fmt: skip
 Operators = tuple[Operator, ...]
 
 

@@ -4,10 +4,10 @@ written under which statement id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
-from typing import assert_never, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableKind, TableName
@@ -21,7 +21,7 @@ from acidsql.plan.building import (
     query_of,
     read_operators,
 )
-from acidsql.plan.operators import Operators
+from acidsql.plan.operators import Operators, PutInPlace, SumUp, WriteOut
 from acidsql.planner.bind.bound import (
     BoundDelete,
     BoundDryRun,
@@ -35,11 +35,14 @@ from acidsql.planner.bind.bound import (
     BoundReset,
     BoundSet,
     BoundStatement,
+    BoundTelling,
+    BoundUnload,
     BoundUpdate,
     MergeAction,
     SessionAction,
+    Telling,
 )
-from acidsql.planner.bind.bound_catalog import CatalogAction
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable, CatalogAction
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
@@ -52,6 +55,9 @@ from acidsql.planner.bind.bound_transactions import (
     BoundStartTransaction,
 )
 from acidsql.settings import Settings
+
+if TYPE_CHECKING:
+    from acidsql.storage.unload.destination import Destination
 
 
 class SinkKind(StrEnum):
@@ -74,10 +80,20 @@ class Sink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """A query: all its tables are read under one snapshot."""
+    """A query: all its tables are read under one snapshot. ``operators`` make its rows, ``ending``
+    what becomes of those that are to go ``into`` files, or of which something is told instead.
+    """
 
     query: BoundQuery
     operators: Operators
+    into: Destination | None = None
+    telling: Telling | None = None
+
+    @property
+    def ending(self) -> Operators:
+        if self.into is None:
+            return (SumUp(),) if self.telling is Telling.SUMMARY else ()
+        return (WriteOut(into=self.into), PutInPlace(into=self.into))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +212,24 @@ def _tables(reads: Iterable[BoundRead]) -> tuple[Table, ...]:
     return tuple(read.table for read in reads if read.table.kind is not TableKind.FRAME)
 
 
+def reads_of(plan: Plan) -> Iterator[BoundRead]:
+    """What a plan reads, and what one that is explained would read."""
+    match plan:
+        case ReadPlan(query=query):
+            yield from query.reads
+        case WritePlan(query=query):
+            yield from query.reads if query else ()
+        case MultiInsertPlan(legs=legs):
+            for leg in legs:
+                yield from reads_of(leg)
+        case MergePlan(merge=merge):
+            yield from merge.reads
+        case CatalogCommand(action=BoundCreateTableAs() | BoundReplaceTable() as action):
+            yield from action.query.reads if action.query else ()
+        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
+            yield from reads_of(inner)
+
+
 def transactional_reads(plan: Plan) -> tuple[TableName, ...]:
     """The transactional tables whose rows a plan reads, its target's too where it looks at them."""
     reads: tuple[BoundRead, ...] = ()
@@ -226,6 +260,11 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
     match bound:
         case BoundQuery():
             return ReadPlan(query=bound, operators=read_operators(bound, settings))
+        case BoundTelling(query=query, telling=telling):
+            operators = read_operators(query, settings)
+            return ReadPlan(query=query, operators=operators, telling=telling)
+        case BoundUnload(query=query, into=into):
+            return ReadPlan(query=query, operators=read_operators(query, settings), into=into)
         case BoundInsert() | BoundLoad():
             return plan_insert(bound, settings)
         case BoundUpdate():

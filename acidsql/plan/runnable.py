@@ -16,17 +16,19 @@ from acidsql.plan.plans import (
     WritePlan,
 )
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundRead, MergeAction
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable
 from acidsql.planner.bind.tables import loads_files, unenforced, unreadable
 
 
-def check_runnable(plan: Plan) -> None:
+def check_runnable(plan: Plan) -> None:  # noqa: C901 (flat: a case for each kind)
     """UnsupportedStatementError that says what of the plan is not supported yet."""
     match plan:
         case ReadPlan(query=query):
             _check_reads(query.reads)
         case WritePlan():
             _check_write(plan)
+        case CatalogCommand(action=BoundReplaceTable(new=new)):
+            check_runnable(CatalogCommand(action=new))
         case CatalogCommand(action=BoundCreateTableAs(table=table, query=query, span=span)):
             _check_table(table, span)
             _check_reads(query.reads)

@@ -29,6 +29,8 @@ class _Stats(Protocol):
     @property
     def rows_inserted(self) -> int: ...
     @property
+    def rows_copied(self) -> int: ...
+    @property
     def rows_updated(self) -> int: ...
     @property
     def rows_deleted(self) -> int: ...
@@ -85,6 +87,7 @@ class Observed:
                 "rows_inserted": stats.rows_inserted,
                 "rows_updated": stats.rows_updated,
                 "rows_deleted": stats.rows_deleted,
+                "rows_copied": stats.rows_copied,
             }
             facts |= {name: count for name, count in counts.items() if count}
             facts |= {"txn": stats.txn_id} if stats.txn_id is not None else {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from acidsql import interrupts
 from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
+from acidsql.catalog.path_relation import FileSource
 from acidsql.commit.recovery import Recovery
 from acidsql.compaction.background import Background
 from acidsql.ddl.file_errors import file_errors
@@ -41,9 +42,11 @@ from acidsql.plan.plans import (
     WritePlan,
     carried_out,
     plan,
+    reads_of,
 )
 from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
+from acidsql.planner.bind.bound import Telling
 from acidsql.planner.bind.bound_catalog import (
     AttachAction,
     BoundAdoptTable,
@@ -58,7 +61,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
-from acidsql.run.trace import Trace
+from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.changes import SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
@@ -206,7 +209,11 @@ class Spine:
             frames=self.frames.relations(),
             refreshed=self._refreshed,
             find_files=self.engine.find_files,
+            open_files=self._open_files,
         )
+
+    def _open_files(self, files: FileSource) -> Table:
+        return self.frames.of_files(files, self.settings.text("acidsql.frames.directory"))
 
     def _refreshed(self, table: Table) -> Table:
         """An attached table as its source tells it now; in a transaction, as it told it first."""
@@ -227,8 +234,9 @@ class Spine:
         """Carries out the plan of ``source``, or what stands for it while ``acidsql.dry.run`` is
         on.
         """
-        with placed_in(source):
+        with placed_in(source), self.frames.of_statement():
             self._check(plan)
+            self._read_files(plan)
             self.engine.about_to_run(plan)
             if self.settings.flag("acidsql.dry.run"):
                 from acidsql.dry_run import would
@@ -243,10 +251,10 @@ class Spine:
                 with attempts.one():
                     current = self._plan_again(source) if attempt else plan
                     result = self._run(current, source)
+            if isinstance(plan, ReadPlan) and not plan.ending:
+                self.frames.keep_for(result, plan.query.reads)
         if facts.changes and not self.transaction.is_open:
             self.clean_up(requested=facts.compacts)
-        if isinstance(plan, ReadPlan):
-            self.frames.keep_for(result, plan.query.reads)
         result.stats = replace(result.stats, statement=name_of_statement(plan))
         result.plan = result.plan or current
         result.warnings = (*result.warnings, *attempts.warnings())
@@ -288,7 +296,15 @@ class Spine:
         """What a text carries out now that its tables may be others; refused as at first."""
         carried = carried_out(self.plan(source)[1])
         check_runnable(carried)
+        self._read_files(carried)
         return carried
+
+    def _read_files(self, plan: Plan) -> None:
+        """Reads the rows of files that a statement names and is about to ask for."""
+        carried = carried_out(plan)
+        needs_rows = not isinstance(carried, ReadPlan) or carried.telling is not Telling.COLUMNS
+        if needs_rows and not isinstance(carried, ExplainPlan):
+            self.frames.read_files(reads_of(carried))
 
     def _retries(self, facts: Facts) -> int:
         """How often a statement may be run again."""
@@ -298,7 +314,7 @@ class Spine:
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
-                return self.queries.read(plan, source)
+                return self._read(plan, source, Trace() if plan.ending else UNTRACED)
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 return self.changes.write(plan, source)
             case CatalogCommand():
@@ -441,13 +457,26 @@ class Spine:
 
     # ---- reading
 
+    def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
+        rows = self.queries.read(plan, source, trace)
+        if plan.telling is not None:
+            from acidsql.session.telling import answer_about
+
+            return answer_about(rows, plan, trace)
+        if plan.into is None:
+            return rows
+        from acidsql.session.unloads import unload
+
+        return unload(rows, plan, self.engine.files, self.root, trace)
+
     def _analyze(self, plan: Plan, source: str) -> Result:
         """Runs a statement; the answer is which steps of its plan ran, and what each came to."""
         match plan:
             case ReadPlan():
                 trace = Trace()
-                done = self.queries.read(plan, source, trace)
-                done.to_arrow()
+                done = self._read(plan, source, trace)
+                if plan.into is None:
+                    done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 done = self.changes.write(plan, source)

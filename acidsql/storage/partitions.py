@@ -91,20 +91,24 @@ def by_values(table: Table, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]
     table that has none.
     """
     keys = key_names(table)
-    if not keys:
+    if keys:
+        yield from by_texts(rows.select(keys), rows.drop_columns(keys))
+    else:
         yield (), rows
+
+
+def by_texts(keys: pa.Table, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
+    """The rows of each combination of the texts in ``keys``, which has as many rows."""
+    if not keys.num_rows:
         return
-    rest = rows.drop_columns(keys)
-    if not rows.num_rows:
-        return
-    numbers, values = numbered(rows.select(keys))
+    numbers, values = numbered(keys)
     if len(values) == 1:
-        yield values[0], rest
+        yield values[0], rows
         return
     order = np.argsort(numbers, kind="stable")
     ends = np.searchsorted(numbers[order], np.arange(len(values) + 1))
     for number, key in enumerate(values):
-        yield key, _take(rest, order[ends[number] : ends[number + 1]])
+        yield key, _take(rows, order[ends[number] : ends[number + 1]])
 
 
 def numbered(keys: pa.Table) -> tuple[npt.NDArray[np.int64], list[Values]]:
@@ -130,5 +134,4 @@ def _combination(code: int, dictionaries: Sequence[list[str]]) -> Values:
 
 
 def _take(rows: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
-
     return rows.take(arrow_array(positions))

@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING
 from acidsql.errors import Error
 from acidsql.parser.parse import parse
 from acidsql.parser.show import show
-from acidsql.parser.statements import Delete, Insert, Merge, MultiInsert, Query, Update
+from acidsql.parser.statements import (
+    Copy,
+    Delete,
+    Insert,
+    InsertDirectory,
+    Merge,
+    MultiInsert,
+    Query,
+    Update,
+)
 from acidsql.testing.listing import changes, take_listing
 from acidsql.testing.script import FILES, FIRST_SESSION, PLAN, ScriptError, Step, read_steps
 from acidsql.testing.sessions import run_sessions, uses_sessions
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
 
 Outcome = Callable[[Step], str]
 
-PLANNED = Insert | MultiInsert | Update | Delete | Merge | Query
+PLANNED = Insert | MultiInsert | Update | Delete | Merge | Query | Copy | InsertDirectory
 """Statements that have a plan to show."""
 
 

@@ -55,6 +55,7 @@ def _outcome(result: Result, sort: bool | None) -> str:
         "inserted": stats.rows_inserted,
         "updated": stats.rows_updated,
         "deleted": stats.rows_deleted,
+        "written": stats.rows_copied,
     }
     counted = ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
     return counted or "\n".join(result.notes) or "ok"

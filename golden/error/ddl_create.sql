@@ -103,3 +103,8 @@ ATTACH DATABASE sales (id INT) USING '/tmp/exports';
 DETACH DATABASE default;
 DETACH DATABASE nowhere;
 DETACH DATABASE IF EXISTS nowhere;
+-- In the place of another one.
+CREATE VIEW seen AS SELECT 1 AS a;
+CREATE OR REPLACE TABLE seen (a INT);
+CREATE OR REPLACE TABLE IF NOT EXISTS seen (a INT);
+CREATE OR REPLACE TABLE other_database.t (a INT);

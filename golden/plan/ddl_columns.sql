@@ -37,3 +37,10 @@ ALTER TABLE t RENAME TO t2;
 ALTER TABLE b RENAME TO parent;
 SHOW TABLES;
 SELECT key FROM t2;
+-- The last column of a table that is not ORC may go.
+CREATE TABLE dropping (a INT, b INT, c INT);
+EXPLAIN ALTER TABLE dropping DROP COLUMN c;
+EXPLAIN LOCKS ALTER TABLE dropping DROP COLUMN c;
+DRY RUN ALTER TABLE dropping DROP COLUMN c;
+ALTER TABLE dropping DROP COLUMN c;
+DESCRIBE dropping;

@@ -66,3 +66,14 @@ DROP TABLE o;
 -- !acid error: TableNotFoundError
 SELECT * FROM cheap;
 DROP VIEW cheap;
+-- A table in the place of another one, which it may read.
+CREATE TRANSACTIONAL TABLE replaced (id INT, name STRING);
+INSERT INTO replaced VALUES (1, 'a'), (2, 'b');
+-- !acid show: files
+CREATE OR REPLACE TRANSACTIONAL TABLE replaced AS SELECT id + 10 AS id, 'new' AS name FROM replaced WHERE id = 1;
+SELECT * FROM replaced;
+INSERT INTO replaced VALUES (3, 'c');
+SELECT * FROM replaced;
+CREATE OR REPLACE TABLE replaced LIKE replaced;
+SELECT * FROM replaced;
+DROP TABLE replaced;

@@ -192,6 +192,29 @@ def test_import_names_a_file_that_is_no_csv(session: Session, tmp_path: Path) ->
     assert list(session.sql("SELECT count(*) FROM t").rows()) == [(0,)]
 
 
+def test_import_makes_a_table_that_is_not_there(session: Session, tmp_path: Path) -> None:
+    """Of CSV by its first line, of other formats by name or by their first bytes; NULL as the shell
+    writes it comes back. What cannot be read makes none.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    (tmp_path / "people.txt").write_text('id,name\n1,"NULL"\n,NULL\n')
+    (tmp_path / "lines.jsonl").write_text('{"a":1.5}\n')
+    parquet.write_table(pa.table({"k": [1]}), tmp_path / "rows.csv")
+    _, notes, _ = type_lines(
+        session, ".import people.txt made;", ".import lines.jsonl default.lines",
+        ".import rows.csv parted", ".import none.csv nothing",
+    )  # fmt: skip
+    assert notes.count("2 rows inserted") == 1
+    assert session.sql("SELECT * FROM made").fetchall() == [(1, "NULL"), (None, None)]
+    assert session.sql("SELECT * FROM lines").fetchall() == [(1.5,)]
+    assert session.sql("SELECT * FROM parted").fetchall() == [(1,)]
+    assert 'cannot read "none.csv"' in notes
+    session.sql("UPDATE made SET id = 2 WHERE id IS NULL")
+    assert sorted(session.sql("SHOW TABLES")) == [("lines",), ("made",), ("parted",)]
+
+
 def test_how_much_is_read_is_known(tmp_path: Path) -> None:
     """For the line on the terminal: nothing at first, all of it in the end."""
     path = tmp_path / "large.csv"

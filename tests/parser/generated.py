@@ -215,7 +215,7 @@ PARTITIONED = st.one_of(
 )
 CLUSTERED_BY = build(ast.ClusteredBy, columns=some(NAMES, 1), buckets=COUNTS, sorted_by=SORT_KEYS)
 TABLE_FIELDS = {
-    "name": TABLES, "if_not_exists": FLAGS, "transactional_word": FLAGS, "external": FLAGS, "temporary": FLAGS, "managed": FLAGS,
+    "name": TABLES, "if_not_exists": FLAGS, "or_replace": FLAGS, "transactional_word": FLAGS, "external": FLAGS, "temporary": FLAGS, "managed": FLAGS,
     "row_format": maybe(ROW_FORMAT), "location": maybe(TEXTS), "properties": some(PROPERTY),
 }  # fmt: skip
 CREATE_TABLE_FIELDS = {
@@ -285,6 +285,7 @@ ALTERATIONS = st.one_of(
     build(ast.DropPartitions, name=TABLES, partitions=some(COMPARED, 1), if_exists=FLAGS, purge=FLAGS),
     build(ast.RenamePartition, name=TABLES, partition=STATIC, new_partition=STATIC),
     build(ast.AddColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS), build(ast.ReplaceColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS),
+    build(ast.DropColumn, name=TABLES, column=NAMES, cascade=FLAGS),
     build(ast.ChangeColumn, name=TABLES, column=NAMES, definition=COLUMN, first=FLAGS, after=maybe(NAMES), cascade=FLAGS),
     build(ast.RenameTable, name=TABLES, new_name=TABLES), build(ast.SetLocation, name=TABLES, location=TEXTS, partition=maybe(PARTITION)),
     build(ast.Concatenate, name=TABLES, partition=maybe(PARTITION)),
@@ -366,13 +367,30 @@ SUB_QUERIES = fragment(["(SELECT 1)", "(select * from s -- c\n)", "(VALUES (1, '
 MERGE = {
     "target": TABLES, "alias": maybe(NAMES), "on": EXPRESSION, "clauses": some(ARMS, 1),
 }  # fmt: skip
+COPY_OPTION = build(ast.CopyOption, name=NAMES, values=some(VALUE, 0, 1)) | build(
+    ast.CopyOption, name=NAMES, values=some(EXPRESSION, 1), listed=st.just(True)
+)
+COPY_OPTIONS = st.lists(
+    COPY_OPTION, max_size=3, unique_by=lambda option: option.name.text.upper()
+).map(tuple)
+
+
+DELIMITED = build(
+    ast.RowFormat,
+    delimiters=some(build(ast.Property, key=st.sampled_from(DELIMITERS), value=TEXTS)),
+)
 ROW_STATEMENTS = st.one_of(
     build(ast.Query, body=QUERY), insert(),
     build(ast.MultiInsert, from_clause=fragment(["FROM s", "FROM (SELECT 1) `x y`"]), branches=some(branch(), 1), with_clause=WITH),
     build(ast.Update, target=TABLES, alias=maybe(NAMES), assignments=ASSIGNMENTS, where=maybe(EXPRESSION)),
     build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
-    build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES, source_alias=maybe(NAMES), source_columns=st.none()),
+    build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES | PATH, source_alias=maybe(NAMES), source_columns=st.none()),
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
+    build(ast.DescribeQuery, query=QUERY | PATH), build(ast.Summarize, source=TABLES | QUERY | PATH),
+    build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),
+    build(
+        ast.InsertDirectory, path=PATH, query=QUERY, with_clause=WITH, local=FLAGS, row_format=maybe(DELIMITED), stored_as=maybe(NAMES),
+    ),
 )  # fmt: skip
 
 KEYS = st.sampled_from(("hive.x.y", "hivevar:a", "env:HOME", "x--y", "é"))

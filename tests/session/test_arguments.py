@@ -30,7 +30,7 @@ FRAME = pd.DataFrame({"id": [1], "name": ["b"]})
         (lambda s: s.table("t").update({5: "1"}, "true"), "the name of a column is a str, not int"),
         (lambda s: s.table("t").overwrite(FRAME, partitions=5), "partitions are a list of names"),
         (lambda s: s.create_table(5, FRAME), "the name of a table is a str, not int"),
-        (lambda s: s.create_table("t", 5), "int is no frame"),
+        (lambda s: s.create_table("new", 5), "int is no frame"),
         (lambda s: s.create_table("t", FRAME, "id"), "partitioned_by is a list of names"),
         (lambda s: s.create_table("t", FRAME, 5), "partitioned_by is a list of names"),
         (lambda s: s.create_table("t", FRAME, [5]), "the name of a column is a str, not int"),

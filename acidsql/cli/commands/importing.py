@@ -16,9 +16,11 @@ from acidsql.cli.commands.command import needed, unquoted
 from acidsql.cli.commands.csv_file import Counted, CsvFile
 from acidsql.cli.console import counted
 from acidsql.errors import Error, ProgrammingError
+from acidsql.expressions.spark_words import text_literal
 from acidsql.parser.parse import parse
 from acidsql.parser.statements import LoadData
 from acidsql.rendering.progress import progress
+from acidsql.result import Result
 from acidsql.session import Session
 
 if TYPE_CHECKING:
@@ -28,17 +30,25 @@ _MOST_WARNINGS = 5
 _BEGINNING = 1 << 16
 _QUOTED_CELL = re.compile(r'(?:^|[,;\t])"(?:[^"]|"")*"(?:[,;\t\r\n]|\Z)', re.MULTILINE)
 _ARGUMENT = re.compile(r"""('[^']*'|"[^"]*"|\S+)\s+(\S+)""")
+_OTHER_ENDINGS = re.compile(
+    r"\.(arrow|feather|tsv|(json|jsonl|ndjson)(\.(gz|zst|bz2))?)$", re.IGNORECASE
+)
 _LOAD = re.compile(r"\s*load\b", re.IGNORECASE)
 
 
 def import_file(runner: Runner, argument: str) -> bool:
-    """Inserts the rows of a CSV file by one statement."""
+    """Inserts the rows of a CSV file by one statement; where there is no such table it is made of
+    the file.
+    """
     usage = ".import FILE TABLE"
     match = _ARGUMENT.fullmatch(needed(argument, usage))
     if match is None:
         raise ProgrammingError(f"usage: {usage}")
     session = runner.session
-    path, table = unquoted(match[1]), _table(session, match[2])
+    path, table = unquoted(match[1]), _find_table(session, match[2])
+    if table is None:
+        result = _made_of(session, path, match[2].rstrip(";"))
+        return _tell(runner, result)
     columns, skipped = _columns(path, table)
     file = CsvFile(
         path=path,
@@ -50,6 +60,26 @@ def import_file(runner: Runner, argument: str) -> bool:
     target = session.table(str(table.name))
     with _progress(runner, file):
         result = target.append(file.reader(), columns=[c.name for c in columns])
+    return _tell(runner, result)
+
+
+def _made_of(session: Session, path: str, table: str) -> Result:
+    """A new transactional table of the rows of a file, which is CSV unless its name says what else
+    it is. ProgrammingError.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise ProgrammingError(f'cannot read "{path}"', detail="there is no such file")
+    quoted = text_literal(str(file.absolute()))
+    null = text_literal(session.settings.text("acidsql.shell.null"))
+    other = _other_format(path)
+    source = quoted if other is None else f"read_{other}({quoted})"
+    if other is None and not _OTHER_ENDINGS.search(file.name):
+        source = f"read_csv({quoted}, null => {null})"
+    return session.sql(f"CREATE TRANSACTIONAL TABLE {table} AS SELECT * FROM {source}")
+
+
+def _tell(runner: Runner, result: Result) -> bool:
     for warning in result.warnings[:_MOST_WARNINGS]:
         runner.console.say(f"warning: {warning.message}")
     runner.count(result.stats)
@@ -70,12 +100,9 @@ def _progress(runner: Runner, file: CsvFile) -> AbstractContextManager[None]:
     return progress(notes, read, noun="kB of the file")
 
 
-def _table(session: Session, text: str) -> Table:
+def _find_table(session: Session, text: str) -> Table | None:
     database, _, name = text.rstrip(";").replace("`", "").lower().rpartition(".")
-    table = session.store.find_table(TableName(database or session.database, name))
-    if table is None:
-        raise ProgrammingError(f'there is no table "{text}"')
-    return table
+    return session.store.find_table(TableName(database or session.database, name))
 
 
 def _columns(path: str, table: Table) -> tuple[Sequence[Column], int]:
@@ -143,11 +170,13 @@ def quotes_taken(session: Session, text: str) -> str | None:
         if not isinstance(statement, LoadData):
             return None
         name = statement.target.span.cut(text)
-        table = _table(session, name)
+        table = _find_table(session, name)
         beginning = Path(statement.path).read_bytes()[:_BEGINNING].decode(errors="replace")
     except (Error, OSError):
         return None  # the statement tells by itself what is wrong
-    if table.file_format is not FileFormat.TEXTFILE or not _QUOTED_CELL.search(beginning):
+    if table is None or table.file_format is not FileFormat.TEXTFILE:
+        return None
+    if not _QUOTED_CELL.search(beginning):
         return None
     return (
         f'"{statement.path}" has quoted cells: LOAD DATA makes the quotes part of the values, as in'

@@ -142,7 +142,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         name="import",
         argument="FILE TABLE",
-        doc="insert the rows of a CSV file, with a first line of names or without",
+        doc="insert the rows of a CSV file, into a new table if there is none",
         run=importing.import_file,
         values="file",
     ),

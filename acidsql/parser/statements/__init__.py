@@ -9,6 +9,7 @@ from acidsql.parser.statements.alterations import (
     ChangeColumn,
     Compact,
     Concatenate,
+    DropColumn,
     DropPartitions,
     RenamePartition,
     RenameTable,
@@ -26,6 +27,7 @@ from acidsql.parser.statements.pieces import (
     Name,
     PartitionItem,
     PartitionSpec,
+    Path,
     Property,
     QualifiedName,
     RowFormat,
@@ -36,11 +38,15 @@ from acidsql.parser.statements.pieces import (
 from acidsql.parser.statements.rows import (
     Assignment,
     ChangingStatement,
+    Copy,
+    CopyOption,
     Delete,
+    DescribeQuery,
     DryRun,
     Explain,
     Insert,
     InsertBranch,
+    InsertDirectory,
     Match,
     Merge,
     MergeClause,
@@ -51,6 +57,7 @@ from acidsql.parser.statements.rows import (
     Query,
     ResetVariable,
     SetVariable,
+    Summarize,
     Update,
     Values,
 )
@@ -74,7 +81,6 @@ from acidsql.parser.statements.tables import (
     DropTable,
     DropView,
     LoadData,
-    Path,
     RepairTable,
     ShowColumns,
     ShowCreateTable,
@@ -106,7 +112,8 @@ from acidsql.parser.statements.transactions import (
 
 TableAlteration = (
     SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
-    | AddColumns | ReplaceColumns | ChangeColumn | RenameTable | SetLocation | Concatenate | Compact
+    | AddColumns | ReplaceColumns | DropColumn | ChangeColumn | RenameTable | SetLocation
+    | Concatenate | Compact
 )  # fmt: skip
 CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
@@ -125,7 +132,8 @@ TransactionStatement = (
 )  # fmt: skip
 Statement = (
     CatalogStatement | TransactionStatement
-    | ChangingStatement | Query | Explain | DryRun | SetVariable | ResetVariable
+    | ChangingStatement | Query | Copy | InsertDirectory | DescribeQuery | Summarize
+    | Explain | DryRun | SetVariable | ResetVariable
 )  # fmt: skip
 
 __all__ = [
@@ -150,6 +158,8 @@ __all__ = [
     "Concatenate",
     "Constraint",
     "ConstraintKind",
+    "Copy",
+    "CopyOption",
     "CreateDatabase",
     "CreateTable",
     "CreateTableLike",
@@ -159,8 +169,10 @@ __all__ = [
     "DescribeChanges",
     "DescribeDatabase",
     "DescribeHealth",
+    "DescribeQuery",
     "DetachDatabase",
     "DetachTable",
+    "DropColumn",
     "DropDatabase",
     "DropPartitions",
     "DropTable",
@@ -170,6 +182,7 @@ __all__ = [
     "Fragment",
     "Insert",
     "InsertBranch",
+    "InsertDirectory",
     "LoadData",
     "LockDatabase",
     "LockTable",
@@ -214,6 +227,7 @@ __all__ = [
     "StartTransaction",
     "Statement",
     "StorageClasses",
+    "Summarize",
     "TableAlteration",
     "TransactionStatement",
     "TruncateTable",

@@ -77,6 +77,16 @@ class ReplaceColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumn:
+    """ALTER TABLE t DROP COLUMN column [CASCADE | RESTRICT]."""
+
+    span: Span
+    name: QualifiedName
+    column: Name
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeColumn:
     """ALTER TABLE t CHANGE [COLUMN] old definition [FIRST | AFTER column] [CASCADE | RESTRICT]."""
 

@@ -38,6 +38,14 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """A path that stands in quotes; ``span`` is that of the quotes."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
     key: str
     value: str

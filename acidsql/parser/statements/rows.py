@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.statements.pieces import Fragment, Name, PartitionSpec, QualifiedName
+from acidsql.parser.statements.pieces import (
+    Fragment,
+    Name,
+    PartitionSpec,
+    Path,
+    QualifiedName,
+    RowFormat,
+)
 
 if TYPE_CHECKING:
     from acidsql.parser.statements import Statement
@@ -129,18 +136,71 @@ class MergeClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """``source`` is a table, or a sub-query with its parentheses, whose columns are called
-    ``source_columns`` if it has such.
+    """``source`` is a table, the path of files, or a sub-query with its parentheses, whose columns
+    are called ``source_columns`` if it has such.
     """
 
     span: Span
     target: QualifiedName
     alias: Name | None
-    source: QualifiedName | Fragment
+    source: QualifiedName | Fragment | Path
     source_alias: Name | None
     source_columns: tuple[Name, ...] | None
     on: Fragment
     clauses: tuple[MergeClause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyOption:
+    """``FORMAT csv``, ``PARTITION_BY (a, b)``, ``HEADER``: the values behind its name, if any;
+    ``listed``: they stand in brackets.
+    """
+
+    span: Span
+    name: Name
+    values: tuple[Fragment, ...] = ()
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """COPY t | (query) TO 'path' [(options)]. ``source`` is a table, or a query with its
+    parentheses.
+    """
+
+    span: Span
+    source: QualifiedName | Fragment
+    path: Path
+    options: tuple[CopyOption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertDirectory:
+    """INSERT OVERWRITE [LOCAL] DIRECTORY 'path' [ROW FORMAT DELIMITED ..] [STORED AS ..] query."""
+
+    span: Span
+    path: Path
+    query: Fragment
+    with_clause: Fragment | None = None
+    local: bool = False
+    row_format: RowFormat | None = None
+    stored_as: Name | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeQuery:
+    """DESCRIBE query | 'file': the columns that it gives."""
+
+    span: Span
+    query: Fragment | Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarize:
+    """SUMMARIZE t | query | 'file': what there is to be told of each column's values."""
+
+    span: Span
+    source: QualifiedName | Fragment | Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from acidsql.parser.statements.pieces import (
     Fragment,
     Name,
     PartitionSpec,
+    Path,
     Property,
     QualifiedName,
     RowFormat,
@@ -66,6 +67,7 @@ class CreateTable:
     span: Span
     name: QualifiedName
     columns: tuple[ColumnDefinition, ...]
+    or_replace: bool = False
     if_not_exists: bool = False
     transactional_word: bool = False
     external: bool = False
@@ -92,6 +94,7 @@ class CreateTableLike:
     span: Span
     name: QualifiedName
     like: QualifiedName
+    or_replace: bool = False
     if_not_exists: bool = False
     transactional_word: bool = False
     external: bool = False
@@ -262,14 +265,6 @@ class Assumption:
     span: Span
     write_ids: tuple[int, ...] | None = None
     excepted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    """A path that stands in quotes; ``span`` is that of the quotes."""
-
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,25 +5,14 @@ gives the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.plan.explain.explainer import Explainer
 from acidsql.plan.explain.nodes import Node, ReadPartitions
 from acidsql.plan.locks import locks_of
 from acidsql.plan.operators import Ran
-from acidsql.plan.plans import (
-    CatalogCommand,
-    DryRunPlan,
-    ExplainPlan,
-    MergePlan,
-    MultiInsertPlan,
-    Plan,
-    ReadPlan,
-    WritePlan,
-)
-from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
+from acidsql.plan.plans import Plan, reads_of
 from acidsql.settings import Settings
 
 
@@ -54,7 +43,7 @@ def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None =
 
 def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict[str, str]]]:
     """Hive's document: the tables and the partitions read, once each."""
-    tables = {read.table.name: read.table for read in _reads(plan)}
+    tables = {read.table.name: read.table for read in reads_of(plan)}
     listed = [
         {"tablename": f"{n.database}@{n.table}", "tabletype": str(tables[n].kind)}
         for n in sorted(tables)
@@ -62,29 +51,12 @@ def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict
     names = sorted(
         {
             name
-            for read in _reads(plan)
+            for read in reads_of(plan)
             if read.table.partition_columns
             for name in partitions.names(read)
         }
     )
     return {"input_tables": listed, "input_partitions": [{"partitionName": name} for name in names]}
-
-
-def _reads(plan: Plan) -> Iterator[BoundRead]:
-    match plan:
-        case ReadPlan(query=query):
-            yield from query.reads
-        case WritePlan(query=query):
-            yield from query.reads if query else ()
-        case MultiInsertPlan(legs=legs):
-            for leg in legs:
-                yield from _reads(leg)
-        case MergePlan(merge=merge):
-            yield from merge.reads
-        case CatalogCommand(action=BoundCreateTableAs(query=query)):
-            yield from query.reads
-        case ExplainPlan(plan=inner) | DryRunPlan(plan=inner):
-            yield from _reads(inner)
 
 
 def _tree(plan: Plan, settings: Settings, partitions: ReadPartitions, *, extended: bool) -> Node:

@@ -49,12 +49,14 @@ from acidsql.planner.bind.bound import (
     BoundRead,
     BoundUpdate,
     SessionAction,
+    Telling,
 )
 from acidsql.planner.bind.bound_catalog import (
     BoundAnalyze,
     BoundConvertTable,
     BoundCreateTableAs,
     BoundRenameTable,
+    BoundReplaceTable,
     BoundUnbuilt,
     CatalogAction,
     PartitionAction,
@@ -76,8 +78,7 @@ class Explainer:
     def node(self, plan: Plan) -> Node:
         match plan:
             case ReadPlan():
-                children = (*self.engine(plan.query), *self.operators(plan.operators))
-                return Node("SELECT under one snapshot", children)
+                return self.rows(plan)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
             case MultiInsertPlan(legs=legs):
@@ -93,7 +94,7 @@ class Explainer:
                 return self.merge(plan)
             case SessionCommand(action=action) if (facts := transaction_facts(action)) is not None:
                 return Node(f"{words_of(plan)}{facts[0]}", tuple(map(Node, facts[1])))
-            case CatalogCommand(action=BoundCreateTableAs() as action):
+            case CatalogCommand(action=BoundCreateTableAs() | BoundReplaceTable() as action):
                 return Node(words_of(plan), (*_action_facts(action), *self.new_table(action)))
             case CatalogCommand(action=BoundAnalyze() as action):
                 return Node(words_of(plan), (*_action_facts(action), *self.measured(action)))
@@ -103,6 +104,14 @@ class Explainer:
                 return self.node(inner)
             case _:
                 assert_never(plan)
+
+    def rows(self, plan: ReadPlan) -> Node:
+        """What is done for a query, and with its rows."""
+        engine = tuple(self.engine(plan.query))
+        if plan.telling is Telling.COLUMNS:
+            return Node(words_of(plan), (*engine, Node("columns only: no row is read")))
+        steps = self.operators((*plan.operators, *plan.ending))
+        return Node(f"{words_of(plan)} under one snapshot", (*engine, *steps))
 
     def measured(self, action: BoundAnalyze) -> Iterator[Node]:
         """Who measures, and why."""
@@ -120,13 +129,17 @@ class Explainer:
             read = ", ".join(by_driver.names) or "no column"
             yield Node(f"engine: local up to {most} of {read}, else spark")
 
-    def new_table(self, action: BoundCreateTableAs) -> Iterator[Node]:
+    def new_table(self, action: BoundCreateTableAs | BoundReplaceTable) -> Iterator[Node]:
         """Who makes the rows of a new table, and how. Where only the engine knows the columns, the
         rest of the steps is known once it has told them.
         """
         # a MERGE's counts are named in this room, too, and makes no table
         from acidsql.plan.new_table import known_columns, new_table
 
+        if isinstance(action, BoundReplaceTable):
+            if isinstance(action.new, BoundCreateTableAs):
+                yield from self.new_table(action.new)
+            return
         known = known_columns(action.query, self.settings)
         if known is None:
             yield from self.engine(action.query)
@@ -291,6 +304,7 @@ class Explainer:
 _ALWAYS_WITH_FACTS = (
     BoundUnbuilt
     | BoundCreateTableAs
+    | BoundReplaceTable
     | BoundAnalyze
     | BoundRenameTable
     | BoundConvertTable

@@ -19,6 +19,8 @@ from acidsql.planner.bind.bound import (
     BoundReset,
     BoundSet,
     BoundStatement,
+    BoundTelling,
+    Telling,
 )
 from acidsql.planner.bind.local.surroundings import Surroundings
 from acidsql.planner.bind.names import Names
@@ -76,6 +78,22 @@ def _bind(  # noqa: C901  (one arm for each statement)
     match statement:
         case ast.Query():
             return names.query(statement.body)
+        case ast.DescribeQuery(query=source):
+            from acidsql.planner.bind.files.whole import rows_of
+
+            return BoundTelling(query=rows_of(names, source), telling=Telling.COLUMNS)
+        case ast.Summarize(source=summarized):
+            from acidsql.planner.bind.files.whole import rows_of
+
+            return BoundTelling(query=rows_of(names, summarized), telling=Telling.SUMMARY)
+        case ast.Copy():
+            from acidsql.planner.bind.files.unload import bind_copy
+
+            return bind_copy(names, statement)
+        case ast.InsertDirectory():
+            from acidsql.planner.bind.files.unload import bind_insert_directory
+
+            return bind_insert_directory(names, statement)
         case ast.Insert():
             from acidsql.planner.bind.insert import bind_insert
 

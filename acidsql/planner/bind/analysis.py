@@ -6,6 +6,7 @@ sqlglot parses the user's slice for this analysis only; all results are spans of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.catalog.model import Table
+from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Error, NestingError, Span
 from acidsql.expressions.predicate import Predicate, predicates
@@ -20,6 +22,7 @@ from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.lazy_dataclass import dataclass
+from acidsql.parser.tokens import Token, tokens_in
 from acidsql.planner.bind.columns import (
     ROW_ID,
     ColumnFinder,
@@ -29,6 +32,12 @@ from acidsql.planner.bind.columns import (
     shorter,
 )
 from acidsql.planner.bind.current_database import database_edits, moment_edits
+from acidsql.planner.bind.files.sources import (
+    FUNCTIONS,
+    QUOTES,
+    called_source,
+    file_source,
+)
 from acidsql.planner.bind.functions import KnowsFunction, check_nodes
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
@@ -38,13 +47,7 @@ from acidsql.planner.bind.query_scopes import (
     is_plain_table,
     joined_tables,
 )
-from acidsql.planner.bind.query_tree import (
-    QUOTES,
-    Parsed,
-    file_source,
-    parse_expression,
-    parse_query,
-)
+from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -53,6 +56,11 @@ if TYPE_CHECKING:
 MAX_VIEWS = 100
 """Views that read one another; each costs some calls inside the calls for the one before."""
 
+_CALLED = re.compile(rf"(?:{'|'.join(FUNCTIONS)})\b", re.IGNORECASE)
+OpenFiles = Callable[[FileSource, Span], Table | None]
+"""Files that a text names, and their place -> a table of their rows, or None where Spark knows them
+by their path.
+"""
 Resolve = Callable[[tuple[str, ...], Span], Table | None]
 """Name parts and their span -> the catalog's table, or None when Spark knows the name; raises when
 nobody does.
@@ -85,6 +93,7 @@ class Analysis:
     the text stands. ``database``: the session's, None where calls of ``current_database()`` are
     left as they are. ``knows``: tells functions that Spark has not by itself, None where they are
     not asked about. ``zone``: that whose clock ``current_timestamp()`` shows.
+    ``open_files``: None in the text of a view, which names no files so.
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -96,6 +105,7 @@ class Analysis:
     database: str | None = None
     knows: KnowsFunction | None = None
     zone: str = "UTC"
+    open_files: OpenFiles | None = None
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -224,6 +234,8 @@ class _Walk:
         for node in nodes:
             if isinstance(node, exp.Table):
                 self.table(node)
+            elif isinstance(node, exp.Star):
+                self.left_out(node)
         columns = {
             c.name
             for r in self.analysis.reads
@@ -259,6 +271,11 @@ class _Walk:
             for p in (node.args.get("catalog"), node.args.get("db"), node.this)
             if isinstance(p, exp.Identifier)
         ]
+        if isinstance(node.this, exp.Func) and "start" in node.this.meta:
+            start = self.base + node.this.meta["start"]
+            if _CALLED.match(self.source, start) is not None:
+                self.files(node, *called_source(start, self.text, self.source))
+            return
         if (
             not isinstance(node.this, exp.Identifier)
             or self.queries.in_hint(node)
@@ -266,16 +283,29 @@ class _Walk:
         ):
             return
         span = self.span(parts[0], parts[-1])
-        names = tuple(p.name for p in parts)
         if self.source[span.start] in QUOTES:
-            names = file_source(names[-1], span, self.source)
-            path = Edit(span, (f"{names[0]}.{identifier(names[1])}",))
-            self.analysis.paths.append(path)
-            self.analysis.edits.append(path)
-        table = self.resolve(names, span)
-        if table is None:
+            self.files(node, span, file_source(parts[-1].name, span, self.source))
             return
-        name = node.alias or node.name
+        table = self.resolve(tuple(p.name for p in parts), span)
+        if table is not None:
+            self.read(node, table, span, node.name)
+
+    def files(self, node: exp.Table, span: Span, files: FileSource) -> None:
+        """Files in the place of a table."""
+        assert self.analysis.open_files is not None
+        table = self.analysis.open_files(files, span)
+        if table is not None:
+            self.read(node, table, span, files.name)
+            return
+        edit = Edit(span, (f"{files.kind}.{identifier(files.path)}",))
+        self.analysis.paths.append(edit)
+        self.analysis.edits.append(edit)
+
+    def read(self, node: exp.Table, table: Table, span: Span, own_name: str) -> None:
+        """A table of the catalog or of files, which is called ``own_name`` unless it has an
+        alias.
+        """
+        name = node.alias or own_name
         if node.args.get("version") is not None:
             message = (
                 f"Time travel is not allowed for {name}. Please choose a storage format which"
@@ -287,7 +317,7 @@ class _Walk:
             )
             raise BindError(message, code=10429, hint=hint, span=span, source=self.source)
         read = Read(table=table, span=span, alias=name.lower())
-        named = () if node.alias or node.args.get("sample") else (f" AS {identifier(node.name)}",)
+        named = () if node.alias or node.args.get("sample") else (f" AS {identifier(own_name)}",)
         self.analysis.edits.append(
             Edit(span, (*relation(read, self.source, self.resolve, self.analysis), *named))
         )
@@ -326,6 +356,21 @@ class _Walk:
             message = f"rows of insert-only table {asked[0].table.name} have no ROW__ID"
             raise BindError(message, span=self.span(node), source=self.source)
 
+    def left_out(self, node: exp.Star) -> None:
+        """EXCLUDE, as other systems call what is EXCEPT to Spark."""
+        behind = self.behind_star(node)
+        if behind and behind[0].word == "EXCLUDE":
+            self.analysis.edits.append(Edit(behind[0].span, ("EXCEPT",)))
+            if not behind[1].is_mark("("):
+                name = behind[1].span
+                self.analysis.edits.append(Edit(name, (f"({name.cut(self.source)})",)))
+
+    def behind_star(self, node: exp.Star) -> list[Token]:
+        """What a star leaves out: the word for it, and what stands behind that."""
+        if not (node.args.get("except_") or node.args.get("except")):
+            return []
+        return tokens_in(self.source, Span(self.span(node).end, self.text.end))
+
     def star(self, node: exp.Star) -> None:
         from sqlglot import exp
 
@@ -344,7 +389,12 @@ class _Walk:
                 if qualified
                 else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
             )
-            self.analysis.edits.append(Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",)))
+            behind = self.behind_star(node)
+            edit = Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",))
+            if behind and behind[1].is_mark("("):
+                end = behind[1].end
+                edit = Edit(Span(end, end), (f"{', '.join(hidden)}, ",))
+            self.analysis.edits.append(edit)
 
     def conditions(self, select: exp.Select) -> None:
         """A WHERE over exactly one table and nothing joined to it may be used by that table's scan;

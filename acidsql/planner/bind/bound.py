@@ -24,6 +24,7 @@ from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, LocalQuery, 
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.analysis import Read
+    from acidsql.storage.unload.destination import Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,29 @@ class BoundQuery:
 
 def _on_one_line(text: QueryText, reads: Iterable[BoundRead]) -> str:
     return " ".join(text.render([f"<{r.table.name}>" for r in reads]).split())
+
+
+class Telling(StrEnum):
+    """What is told of a query in place of its rows, by the word that asks for it."""
+
+    COLUMNS = "DESCRIBE"
+    SUMMARY = "SUMMARIZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundTelling:
+    """A query of which something is told."""
+
+    query: BoundQuery
+    telling: Telling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundUnload:
+    """A query whose rows become files that no table has."""
+
+    query: BoundQuery
+    into: Destination
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,5 +328,12 @@ class BoundDryRun:
 
 SessionAction = TransactionAction | BoundSet | BoundReset
 BoundStatement = (
-    CatalogAction | SessionAction | BoundQuery | BoundChange | BoundDryRun | BoundExplain
+    CatalogAction
+    | SessionAction
+    | BoundQuery
+    | BoundUnload
+    | BoundTelling
+    | BoundChange
+    | BoundDryRun
+    | BoundExplain
 )

@@ -92,6 +92,29 @@ class BoundCreateTableAs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReplaceTable:
+    """A table gets the place of another one: ``new``, of the name of ``before``, which is at
+    ``span``.
+    """
+
+    before: Table
+    new: BoundCreateTable | BoundCreateTableAs
+    span: Span
+    words: str = "CREATE OR REPLACE TABLE"
+
+    @property
+    def query(self) -> BoundQuery | None:
+        """What makes the rows of the new table; None for one without rows."""
+        return self.new.query if isinstance(self.new, BoundCreateTableAs) else None
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        own = self.new.facts if isinstance(self.new, BoundCreateTableAs) else ()
+        given = own or (("table", str(self.before.name)),)
+        return (*given, ("replaces", f"{self.before.name}, once the new table is there"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewColumn:
     """One name of a view's column list."""
 
@@ -484,7 +507,8 @@ tells what was changed over them.
 
 DdlAction = (
     BoundCreateDatabase | BoundDropDatabase | BoundUse | BoundShowDatabases | BoundDescribeDatabase
-    | BoundCreateTable | BoundCreateTableAs | BoundDropTable | BoundCreateView | BoundDropView
+    | BoundCreateTable | BoundReplaceTable | BoundCreateTableAs | BoundDropTable
+    | BoundCreateView | BoundDropView
     | BoundAlterTable | BoundRenameTable | BoundConvertTable | BoundAnalyze
     | PartitionAction
     | BoundShowTables | BoundShowViews | BoundShowColumns | BoundShowTableProperties

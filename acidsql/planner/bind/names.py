@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from acidsql.catalog.attached import is_live
 from acidsql.catalog.model import Column, Table, TableName
-from acidsql.catalog.path_relation import PathRelation
+from acidsql.catalog.path_relation import FileSource, PathRelation
 from acidsql.catalog.types import HiveType
-from acidsql.errors import BindError, DatabaseNotFoundError, Span, TableNotFoundError
+from acidsql.errors import BindError, DatabaseNotFoundError, Error, Span, TableNotFoundError
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.predicate import predicates
@@ -44,6 +44,7 @@ from acidsql.planner.bind.columns import (
     simple_columns,
 )
 from acidsql.planner.bind.current_database import database_edits, moment_edits
+from acidsql.planner.bind.files.sources import SPARKS
 from acidsql.planner.bind.functions import check_called
 from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
@@ -235,7 +236,21 @@ class Names:
             database=around.database,
             knows=around.knows_function,
             zone=around.semantics.zone,
+            open_files=self.open_files,
         )
+
+    def open_files(self, files: FileSource, span: Span) -> Table | None:
+        """Files that pyarrow reads, as a table; None for what Spark knows by its path. BindError
+        and DataError, at their place.
+        """
+        if files.kind in SPARKS:
+            self.files[span] = self.around.find_files(files.kind, files.path)
+            return None
+        try:
+            return self.around.open_files(files)
+        except Error as error:
+            error.span, error.source = span, self.source
+            raise
 
     def session_edits(self, fragment: ast.Fragment, visible: Sequence[Visible] = ()) -> list[Edit]:
         """What puts the session's database and clock into a text."""

@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
-from acidsql.errors import BindError, NestingError, ParseError, Span
-from acidsql.files.urls import absolute
+from acidsql.errors import NestingError, ParseError, Span
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import nested_too_deeply
 from acidsql.parser.tokens import scan
@@ -170,33 +169,6 @@ def _parse(source: str, span: Span, wrap: str) -> exp.Expr:
         return tree_of(text, parse) or parse(text, 0)
     except (NestingError, RecursionError):
         raise nested_too_deeply(span.cut(source)).at(source, span.start) from None
-
-
-_BY_SUFFIX = {".parquet": "parquet", ".orc": "orc", ".json": "json", ".avro": "avro"}
-QUOTES = "'\""
-"""What a path stands in."""
-
-
-def file_source(path: str, span: Span, source: str) -> tuple[str, str]:
-    """The format of a path that is read like a table, as Spark names it, and the path: a relative
-    one below this process's working directory, wherever Spark was started. BindError for one whose
-    name does not tell, or does not tell enough.
-    """
-    written = span.cut(source)
-    if "`" in written or "\\" in written or not path.isprintable():
-        message = "the path of a file has no backtick and no backslash here"
-        raise ParseError(message, span=span, source=source)
-    lower = path.lower()
-    kind = next((kind for end, kind in _BY_SUFFIX.items() if lower.endswith(end)), None)
-    if kind is not None:
-        return kind, absolute(path)
-    if re.search(r"\.(csv|tsv|txt)(\.\w+)?$", lower):
-        message = f"a text file does not tell its columns: {path}"
-        hint = "Register a DataFrame of it, or LOAD DATA into a table of its format."
-    else:
-        message = f'the name of "{path}" does not tell the format of its files'
-        hint = f"Write parquet.`{path}` or orc.`{path}`."
-    raise BindError(message, hint=hint, span=span, source=source)
 
 
 def _tree(text: str, base: int, span: Span, source: str) -> exp.Expr:

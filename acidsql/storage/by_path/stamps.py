@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from acidsql.catalog.path_relation import FileStamp
 from acidsql.expressions.not_here import NotHere
@@ -21,6 +22,7 @@ MAX_FILES = 100
 _LOCAL = re.compile(r"(?:file:(?://)?)?(/[^/].*)", re.DOTALL)
 _PLAIN = re.compile(r"(/[A-Za-z0-9_.=,+@~ -]+)+", re.ASCII)
 """Paths that Hadoop takes by the letter, in whatever encoding Java has for names of files."""
+_NO_MARKS = str.maketrans({"*": "x", "?": "x"})
 _TOLD_APART = ("_spark_metadata", "_metadata", "_common_metadata")
 """What tells Spark of the files beside it: the log of a stream, and files of a common schema."""
 _CHECKED_BYTES, _HEAD, _SUM = 512, 8, 4
@@ -32,6 +34,9 @@ def stamps_of(given: str) -> tuple[FileStamp, ...]:
     if (local := _LOCAL.fullmatch(given)) is None:
         raise NotHere("a path on another file system")
     path = local[1].removesuffix("/")
+    directory, _, last = path.rpartition("/")
+    if "*" in last or "?" in last:
+        return tuple(_like(directory, last))
     _check_plain(path)
     try:
         status = os.stat(path)
@@ -94,6 +99,22 @@ def _below(path: str) -> Iterator[FileStamp]:
         if stat.S_ISDIR(status.st_mode):
             raise NotHere("a directory with others below it")
         yield _stamp(below, status)
+
+
+def _like(directory: str, pattern: str) -> Iterator[FileStamp]:
+    """The files of a directory whose names are like a pattern: some characters for ``*``, one for
+    each ``?``.
+    """
+    _check_plain(f"{directory}/{pattern.translate(_NO_MARKS)}")
+    names = [name for name in sorted(os.listdir(directory)) if fnmatchcase(name, pattern)]
+    if not names:
+        raise NotHere("a path that does not exist")
+    if len(names) > MAX_FILES:
+        raise NotHere(f"more than {MAX_FILES} files")
+    for name in names:
+        path = f"{directory}/{name}"
+        _check_plain(path)
+        yield _stamp(path, os.stat(path))
 
 
 def _stamp(path: str, status: os.stat_result) -> FileStamp:

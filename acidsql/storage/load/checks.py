@@ -44,7 +44,7 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd"
 
 _CSV_HINT = (
     "The rows of CSV are inserted: .import FILE TABLE in the shell, or INSERT .. SELECT .. FROM"
-    " csv.`/path`."
+    " 'file.csv'."
 )
 
 _WIDTHS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}

@@ -11,6 +11,12 @@ from __future__ import annotations
 from acidsql.parser import statements as ast
 from acidsql.parser.variables import assignment_end
 from tests.parser.printing.alterations import print_alteration
+from tests.parser.printing.files import (
+    print_copy,
+    print_describe_query,
+    print_insert_directory,
+    print_summarize,
+)
 from tests.parser.printing.pieces import words
 from tests.parser.printing.rows import (
     print_delete,
@@ -44,6 +50,14 @@ def print_statement(statement: ast.Statement) -> str:
             return print_delete(statement)
         case ast.Merge():
             return print_merge(statement)
+        case ast.DescribeQuery():
+            return print_describe_query(statement)
+        case ast.Summarize():
+            return print_summarize(statement)
+        case ast.Copy():
+            return print_copy(statement)
+        case ast.InsertDirectory():
+            return print_insert_directory(statement)
         case ast.Explain():
             return words("EXPLAIN", statement.mode, print_statement(statement.statement))
         case ast.DryRun():

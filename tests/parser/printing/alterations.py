@@ -11,6 +11,7 @@ from acidsql.parser.statements import (
     ColumnDefinition,
     Compact,
     Concatenate,
+    DropColumn,
     DropPartitions,
     RenamePartition,
     RenameTable,
@@ -70,6 +71,8 @@ def _alteration(
             verb = "ADD" if isinstance(statement, AddColumns) else "REPLACE"
             columns = _columns(statement.columns)
             return (words(f"{verb} COLUMNS", columns, statement.cascade and "CASCADE"),)
+        case DropColumn():
+            return (words("DROP COLUMN", name(statement.column), statement.cascade and "CASCADE"),)
         case ChangeColumn():
             return (_changed_column(statement),)
         case RenameTable():

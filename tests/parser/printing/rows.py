@@ -16,6 +16,7 @@ from acidsql.parser.statements import (
     MergeInsert,
     MergeUpdate,
     MultiInsert,
+    Path,
     Update,
     Values,
 )
@@ -26,6 +27,7 @@ from tests.parser.printing.pieces import (
     names,
     partition,
     qualified,
+    string,
     texts,
     where,
     words,
@@ -81,11 +83,13 @@ def print_delete(statement: Delete) -> str:
 
 
 def print_merge(statement: Merge) -> str:
-    source = (
-        statement.source.text
-        if isinstance(statement.source, Fragment)
-        else qualified(statement.source)
-    )
+    match statement.source:
+        case Fragment(text=source):
+            pass
+        case Path(text=path):
+            source = string(path)
+        case _:
+            source = qualified(statement.source)
     return "\n".join(
         (
             words("MERGE INTO", qualified(statement.target), alias(statement.alias)),

@@ -272,6 +272,7 @@ def print_create_table_like(statement: CreateTableLike) -> str:
 def _create_table(statement: CreateTable | CreateTableLike) -> str:
     return words(
         "CREATE",
+        statement.or_replace and "OR REPLACE",
         statement.temporary and "TEMPORARY",
         statement.transactional_word and "TRANSACTIONAL",
         statement.external and "EXTERNAL",
@@ -285,7 +286,7 @@ def _create_table(statement: CreateTable | CreateTableLike) -> str:
 def _storage(statement: CreateTable | CreateTableLike) -> tuple[str | None, ...]:
     """ROW FORMAT, STORED, LOCATION and TBLPROPERTIES, a clause each."""
     return (
-        _row_format(statement.row_format),
+        print_row_format(statement.row_format),
         _stored(statement),
         quoted("LOCATION", statement.location),
         properties("TBLPROPERTIES", statement.properties),
@@ -348,7 +349,7 @@ _DELIMITERS = {
 }
 
 
-def _row_format(clause: RowFormat | None) -> str | None:
+def print_row_format(clause: RowFormat | None) -> str | None:
     if clause is None:
         return None
     if clause.serde is None:

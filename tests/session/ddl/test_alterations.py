@@ -558,3 +558,14 @@ def test_files_are_looked_at_when_the_statement_runs(plain: Session, warehouse: 
     plain.sql("ALTER TABLE c SET TBLPROPERTIES ('k'='v')")
     plain._spine.run(late, source)
     assert found(plain, "c").properties["k"] == "v"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["TEXTFILE", "PARQUET"])
+def test_a_dropped_column_is_read_no_more(session: Session, kind: str) -> None:
+    """The rows that are there, and new ones, have the columns that are left."""
+    session.sql(f"CREATE TABLE d (a INT, b STRING, c INT) STORED AS {kind}")
+    session.sql("INSERT INTO d VALUES (1, 'x', 5)")
+    session.sql("ALTER TABLE d DROP COLUMN c")
+    session.sql("INSERT INTO d VALUES (2, 'y')")
+    assert sorted(session.sql("SELECT * FROM d")) == [(1, "x"), (2, "y")]

@@ -300,9 +300,9 @@ def test_files_that_do_not_fit(
     (tmp_path / "rows.json").write_text("{}\n")
     (tmp_path / "packed").write_bytes(b"\x1f\x8b\x08rest")
     for path, name, what, hint in (
-        (tmp_path / "text", "t", "is text, table default.t is stored as orc", "csv.`/path`"),
+        (tmp_path / "text", "t", "is text, table default.t is stored as orc", "'file.csv'"),
         (tmp_path / "rows.json", "t", "is text", f"FROM json.`{tmp_path}/rows.json`"),
-        (tmp_path / "packed", "t", "is packed by gzip", "csv.`/path`"),
+        (tmp_path / "packed", "t", "is packed by gzip", "'file.csv'"),
         (
             tmp_path / "parquet",
             "t",

@@ -24,6 +24,7 @@ from acidsql.planner.bind.bound_compactions import BoundCompact
 from acidsql.planner.bind.ddl.alter_columns import (
     bind_add_columns,
     bind_change_column,
+    bind_drop_column,
     bind_replace_columns,
 )
 from acidsql.planner.bind.ddl.alter_partition import (
@@ -84,6 +85,8 @@ def bind_alter(  # noqa: C901  (one arm for each statement)
             return bind_add_columns(names, table, statement)
         case ast.ReplaceColumns():
             return bind_replace_columns(names, table, statement)
+        case ast.DropColumn():
+            return bind_drop_column(names, table, statement)
         case ast.ChangeColumn():
             return bind_change_column(names, table, statement)
         case ast.RenameTable():

@@ -71,6 +71,45 @@ def bind_replace_columns(
     )
 
 
+def bind_drop_column(names: Names, table: Table, statement: ast.DropColumn) -> BoundAlterTable:
+    """REPLACE COLUMNS by those that are left: readers match columns by position, so that only the
+    last one can go.
+    """
+    _check_cascade(table, statement.cascade, statement.name.span)
+    span, name = statement.column.span, statement.column.text.lower()
+    if name in {key.name for key in table.partition_columns}:
+        raise BindError(f'"{name}" is a partition column of {table.name}', span=span)
+    known = [column.name for column in table.columns]
+    if name not in known:
+        raise ColumnNotFoundError(
+            f'column "{name}" does not exist in table "{table.name}"',
+            code=10002,
+            hint=did_you_mean(name, known),
+            span=span,
+        )
+    left = tuple(column for column in table.columns if column.name != name)
+    without = f"CREATE OR REPLACE TABLE .. AS SELECT * EXCLUDE ({name}) FROM {table.name}"
+    if not left:
+        raise BindError(f"{table.name} has no other column", hint="Drop the table.", span=span)
+    if table.file_format is FileFormat.ORC:
+        raise _dropped(table, span, hint=f"{without} makes a table without it.")
+    if name != known[-1]:
+        raise BindError(
+            f'column "{name}" is not the last one of {table.name}, whose files have their columns'
+            " by position",
+            hint=f"{without} makes a table without it.",
+            span=span,
+        )
+    spans = {column.name: span for column in left}
+    became = {column.name: column for column in left}
+    _check_free(table, span)
+    _check_skew(table, became, statement.name.span)
+    _check_buckets(table, spans, statement.name.span)
+    after = _evolved(names, table, left, became, spans)
+    facts = (("column", name), *_cascaded(statement.cascade))
+    return _altered(names, table, after, "DROP COLUMN", facts)
+
+
 def bind_change_column(names: Names, table: Table, statement: ast.ChangeColumn) -> BoundAlterTable:
     """Name, type and comment of one column; without COMMENT it keeps its own."""
     _check_cascade(table, statement.cascade, statement.name.span)
@@ -213,11 +252,7 @@ def _check_ordinals(
     moved = next((c.name for i, c in enumerate(columns) if ordinals.get(c.name, i) != i), None)
     dropped = len(columns) < len(table.columns)
     if table.file_format is FileFormat.ORC and dropped:
-        message = (
-            f"Replacing columns cannot drop columns for table {table.name}. SerDe may be"
-            " incompatible"
-        )
-        raise BindError(message, code=10313, span=spans[columns[-1].name])
+        raise _dropped(table, spans[columns[-1].name])
     if table.file_format is FileFormat.ORC and moved is not None:
         raise _reordered(table, spans[moved])
     if dropped or moved is not None:
@@ -281,6 +316,13 @@ def _check_free(table: Table, span: Span) -> None:
         raise BindError(
             f"the columns of {table.name} cannot be moved or dropped, it has constraints", span=span
         )
+
+
+def _dropped(table: Table, span: Span, hint: str | None = None) -> BindError:
+    message = (
+        f"Replacing columns cannot drop columns for table {table.name}. SerDe may be incompatible"
+    )
+    return BindError(message, code=10313, hint=hint, span=span)
 
 
 def _reordered(table: Table, span: Span) -> BindError:

@@ -26,7 +26,12 @@ from acidsql.planner.bind.bound_catalog import (
 from acidsql.planner.bind.ddl.alter import bind_alter
 from acidsql.planner.bind.ddl.analyze import bind_analyze
 from acidsql.planner.bind.ddl.clause_spans import after_word
-from acidsql.planner.bind.ddl.create import absolute, bind_create_table, bind_create_table_like
+from acidsql.planner.bind.ddl.create import (
+    absolute,
+    bind_create_table,
+    bind_create_table_like,
+    bind_replacing,
+)
 from acidsql.planner.bind.ddl.load import bind_load, bind_repair, bind_truncate
 from acidsql.planner.bind.ddl.show import (
     bind_describe,
@@ -53,10 +58,13 @@ def bind_catalog(  # noqa: C901  (one arm for each statement)
             | ast.ShowDatabases()
         ):
             return bind_database(names, statement)
-        case ast.CreateTable():
-            return bind_create_table(names, statement)
-        case ast.CreateTableLike():
-            return bind_create_table_like(names, statement)
+        case ast.CreateTable() | ast.CreateTableLike():
+            new = (
+                bind_create_table(names, statement)
+                if isinstance(statement, ast.CreateTable)
+                else bind_create_table_like(names, statement)
+            )
+            return bind_replacing(names, statement, new) if statement.or_replace else new
         case ast.DropTable():
             return bind_drop_table(names, statement)
         case ast.CreateView():

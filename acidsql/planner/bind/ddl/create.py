@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from acidsql.catalog.attached import check_no_overlay, check_not_attached
 from acidsql.catalog.model import (
     Bucketing,
     Column,
@@ -22,7 +23,12 @@ from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError,
 from acidsql.parser import statements as ast
 from acidsql.parser.foreign import TEMPORARY_TABLE
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs, BoundUnbuilt
+from acidsql.planner.bind.bound_catalog import (
+    BoundCreateTable,
+    BoundCreateTableAs,
+    BoundReplaceTable,
+    BoundUnbuilt,
+)
 from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.ddl.columns import (
     bind_bucketing,
@@ -49,7 +55,9 @@ AnyCreate = ast.CreateTable | ast.CreateTableLike
 def bind_create_table(
     names: Names, statement: ast.CreateTable
 ) -> BoundCreateTable | BoundCreateTableAs | BoundUnbuilt:
-    name, database, existing = new_name(names, statement.name, statement.if_not_exists)
+    name, database, existing = new_name(
+        names, statement.name, statement.if_not_exists, or_replace=statement.or_replace
+    )
     if statement.query is not None:
         return bind_create_table_as(names, statement, name, database, existing)
     if statement.partitioned_by_names:
@@ -94,7 +102,9 @@ def bind_create_table_like(
     """Columns, partition columns, buckets, sorting, skew and format are the other table's;
     properties, comment and constraints not.
     """
-    name, database, existing = new_name(names, statement.name, statement.if_not_exists)
+    name, database, existing = new_name(
+        names, statement.name, statement.if_not_exists, or_replace=statement.or_replace
+    )
     like = names.table(statement.like)
     if statement.temporary and like.partition_columns:
         message = (
@@ -222,8 +232,31 @@ def _partition_names(statement: ast.CreateTable) -> tuple[tuple[str, Span], ...]
     return tuple(spans.items())
 
 
+def bind_replacing(
+    names: Names, statement: AnyCreate, new: BoundCreateTable | BoundCreateTableAs | BoundUnbuilt
+) -> BoundCreateTable | BoundCreateTableAs | BoundReplaceTable | BoundUnbuilt:
+    """CREATE OR REPLACE TABLE: what was made of the statement, and the table that it replaces, if
+    there is one.
+    """
+    span = statement.name.span
+    if statement.if_not_exists:
+        raise BindError("Can't combine IF NOT EXISTS and OR REPLACE.", span=span)
+    existing = names.catalog.find_table(names.table_name(statement.name))
+    if existing is None or isinstance(new, BoundUnbuilt):
+        return new
+    if existing.kind is TableKind.VIEW:
+        raise BindError(
+            f"{existing.name} is a view",
+            hint="Write CREATE OR REPLACE VIEW, or DROP VIEW first.",
+            span=span,
+        )
+    check_not_attached(existing, span)
+    check_no_overlay(existing, "it is let go by DETACH TABLE", span)
+    return BoundReplaceTable(before=existing, new=new, span=span)
+
+
 def new_name(
-    names: Names, written: ast.QualifiedName, if_not_exists: bool
+    names: Names, written: ast.QualifiedName, if_not_exists: bool, *, or_replace: bool = False
 ) -> tuple[TableName, Database, Table | None]:
     """The name of a table or view to be, its database, and what has that name already, if that is
     no error.
@@ -235,7 +268,7 @@ def new_name(
         raise DatabaseNotFoundError(
             f"Database does not exist: {name.database}", code=10072, span=written.span
         )
-    existing = names.catalog.find_table(name)
+    existing = None if or_replace else names.catalog.find_table(name)
     if existing is not None and not if_not_exists:
         raise AlreadyExistsError(f"Table {name} already exists", span=written.span)
     return name, database, existing

@@ -20,6 +20,14 @@ _DELIMITERS = {
     "NULL": ("serialization.null.format",),
 }
 """Words of ROW FORMAT DELIMITED and the serde properties they set. Hive: serdeConstants."""
+DELIMITER_WORDS = {
+    "FIELDS": "FIELDS TERMINATED BY",
+    "ESCAPED": "ESCAPED BY",
+    "COLLECTION": "COLLECTION ITEMS TERMINATED BY",
+    "MAP": "MAP KEYS TERMINATED BY",
+    "LINES": "LINES TERMINATED BY",
+    "NULL": "NULL DEFINED AS",
+}
 _NEWLINES = ("\n", "10")
 
 

@@ -124,7 +124,7 @@ def _expanded(names: Names, statement: ast.CreateView, view_name: str) -> str:
             raise BindError(f"Recursive view {view_name} detected (cycle: {shown})", span=span)
         return replace(table, view=None)  # a view in a view keeps its name
 
-    analysis = Analysis(verbatim=True)
+    analysis = Analysis(verbatim=True, open_files=names.open_files)
     tree = analyse_query(names.source, statement.query.span, resolve, analysis)
     if output_columns(tree) is not None:
         _check_output(statement, [e.output_name.lower() for e in getattr(tree, "selects", ())])

@@ -200,7 +200,7 @@ class Queries:
             return self._view(text, at, alias)
         if (numbered := self.reads.get(at)) is not None:
             number, read = numbered
-            return scope_of(read, self.semantics, alias, number)
+            return scope_of(read, self.semantics, alias or read.alias, number)
         if not self.inside and (given := self.outside.files.get(span)) is not None:
             number = list(self.outside.files).index(span)
             return scope_of_files(given, span, self.semantics, alias, number)

@@ -11,6 +11,7 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind
+from acidsql.planner.bind.files.sources import end_of_call
 from acidsql.planner.bind.local.query_trees import JoinKind, SetKind
 
 Tokens = Sequence[Token]
@@ -185,11 +186,13 @@ def _primary(tokens: Tokens, around: Tokens) -> TableText | InlineText | Derived
             opening = next(at for at, token in enumerate(behind) if token.is_mark("("))
             behind, columns = behind[:opening], _names(behind[opening:])
         return DerivedText(span=_span(tokens[1:end]), alias=_alias(behind), columns=columns)
-    at = 1
-    while at + 1 < len(tokens) and tokens[at].is_mark("."):
-        at += 2
+    at = call = end_of_call(tokens) if len(tokens) > 1 and tokens[1].is_mark("(") else 0
+    if not call:
+        at = 1
+        while at + 1 < len(tokens) and tokens[at].is_mark("."):
+            at += 2
     name = tokens[:at]
-    is_path = at == 1 and name[0].kind is TokenKind.STRING
+    is_path = bool(call) or (at == 1 and name[0].kind is TokenKind.STRING)
     if not is_path and not all(is_name(token) for token in name[::2]):
         raise NotHere("what stands behind FROM", _span(tokens))
     return TableText(span=_span(name), alias=_alias(tokens[at:]))

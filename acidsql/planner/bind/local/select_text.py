@@ -7,6 +7,7 @@ not understood: a window, LATERAL VIEW, TABLESAMPLE.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import Span
@@ -31,13 +32,14 @@ Tokens = Sequence[Token]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One item of a SELECT list. ``star``: its qualifier or "" for a star, None for an expression.
-    ``alias``: the name it is given.
+    ``alias``: the name it is given. ``without``: columns that a star leaves out, in lower case.
     """
 
     span: Span
     star: str | None = None
     value: Condition | None = None
     alias: str | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +247,9 @@ def _whole(source: str, tokens: Tokens) -> Condition | None:
 
 def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     span = _span(tokens, whole)
+    if (without := _left_out(tokens)) is not None:
+        starred, names = without
+        return replace(_item(source, starred, whole), without=names)
     match tokens:
         case [star] if star.is_mark("*"):
             return Item(span=span, star="")
@@ -263,6 +268,20 @@ def _item(source: str, tokens: Tokens, whole: Span) -> Item:
     if tree is None:
         raise NotHere(THESE_WORDS, span)
     return Item(span=span, value=tree)
+
+
+def _left_out(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]] | None:
+    """A star and the columns that it leaves out; None for any other item."""
+    at = next((i for i, t in enumerate(tokens) if t.word in ("EXCEPT", "EXCLUDE")), 0)
+    if at not in (1, 3) or not tokens[at - 1].is_mark("*"):
+        return None
+    listed = tokens[at + 1 :]
+    if len(listed) < 3 or not listed[0].is_mark("(") or not listed[-1].is_mark(")"):
+        return None
+    names, commas = listed[1:-1:2], listed[2:-1:2]
+    if not all(map(is_name, names)) or not all(comma.is_mark(",") for comma in commas):
+        return None
+    return tokens[:at], tuple(name.text.lower() for name in names)
 
 
 def _holds_unread(tree: Condition) -> bool:

@@ -98,7 +98,7 @@ class Select:
 
     def _item(self, item: Item, grouped: bool) -> list[Output]:
         if item.star is not None:
-            return self._star(item, grouped)
+            return _left(item, self._star(item, grouped))
         assert item.value is not None
         name = item.alias
         if name is None:
@@ -272,6 +272,14 @@ class Select:
             raise NotHere("an order by what is not put out", self.text.order[0].span)
         if not all(is_groupable(output.type) for output in self.outputs):
             raise NotHere("DISTINCT of such values", self.text.items[0].span)
+
+
+def _left(item: Item, outputs: list[Output]) -> list[Output]:
+    """What is left of the columns of a star."""
+    names = {output.name.lower() for output in outputs}
+    if not names.issuperset(item.without) or names == set(item.without):
+        raise NotHere("* here", item.span)
+    return [output for output in outputs if output.name.lower() not in item.without]
 
 
 def scope_of(read: Read, semantics: Semantics, alias: str = "", number: int = 0) -> Scope:

@@ -7,14 +7,19 @@ from dataclasses import field
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.catalog.path_relation import PathRelation
-from acidsql.errors import Warning
+from acidsql.catalog.path_relation import FileSource, PathRelation
+from acidsql.errors import BindError, Warning
 from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.settings import Settings
 
+OpenFiles = Callable[[FileSource], Table]
 FindFiles = Callable[[str, str], PathRelation | NotHere]
+
+
+def _no_files(files: FileSource) -> Table:
+    raise BindError(f"no session reads {files.path}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class Surroundings:
     expressions mean in the session. ``frames``: what the session was given to be read under names
     in lower case; None is one that Spark's session has as a view. ``refreshed``: an attached
     table as its source tells it now. ``find_files``: those of a format at a path, or why only Spark
-    reads them.
+    reads them. ``open_files``: those that pyarrow reads, as a table.
     """
 
     catalog: Catalog
@@ -43,4 +48,5 @@ class Surroundings:
     semantics: Semantics = field(default_factory=Semantics)
     frames: Mapping[str, Table | None] = field(default_factory=dict)
     refreshed: Callable[[Table], Table] = lambda table: table
+    open_files: OpenFiles = _no_files
     find_files: FindFiles = lambda kind, path: NotHere("files by their path")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Table
+from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.expressions.losses import may_lose
@@ -34,6 +35,7 @@ from acidsql.planner.bind.bound import (
     bound_reads,
 )
 from acidsql.planner.bind.columns import Facts, Visible
+from acidsql.planner.bind.files.sources import file_source
 from acidsql.planner.bind.insert import insert_columns
 from acidsql.planner.bind.local.merge_clauses import MergeTrees
 from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
@@ -161,6 +163,10 @@ class _Merge:
             columns = source_columns(tree, self.statement.source_columns)
             self.source = Visible(alias=name, name=name, columns=columns)
             pieces: tuple[Piece, ...] = edited(given.span, source_analysis.edits)
+        elif isinstance(given, ast.Path):
+            files = file_source(given.text, given.span, self.names.source)
+            name = files.name if alias is None else alias.text.lower()
+            pieces = self.files(files, given.span, name)
         else:
             name = (alias or given.parts[-1]).text.lower()
             pieces = self.named_source(given, name)
@@ -179,7 +185,17 @@ class _Merge:
         if table is None:  # a temporary view of Spark's session, or a file
             self.source = Visible(alias=alias, name=alias)
             return edited(given.span, ())
-        read = self.source_read = Read(table=table, span=given.span, alias=alias)
+        return self.read_source(table, given.span, alias)
+
+    def files(self, files: FileSource, span: Span, alias: str) -> tuple[Piece, ...]:
+        table = self.names.open_files(files, span)
+        if table is None:
+            self.source = Visible(alias=alias, name=alias)
+            return (f"{files.kind}.{identifier(files.path)}",)
+        return self.read_source(table, span, alias)
+
+    def read_source(self, table: Table, span: Span, alias: str) -> tuple[Piece, ...]:
+        read = self.source_read = Read(table=table, span=span, alias=alias)
         self.source = Visible.of(read.table, read.alias)
         return relation(read, self.names.source, self.names.resolve, self.analysis)
 

@@ -1,0 +1,210 @@
+"""Files that a query names and pyarrow reads: which they are, what their columns are, and their
+rows. Types are those that pyarrow's readers tell: from the first FIRST_BYTES of each file of text,
+from what the others say of themselves.
+
+A column whose type is another one in each of several files has the one that holds the values of
+all; moments with a zone come as the clock of UTC, times of day and what else SQL has no type for as
+text.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from acidsql.catalog.path_relation import FileSource, FileStamp
+from acidsql.errors import BindError, DataError
+from acidsql.files.urls import absolute, path_of, split_url
+from acidsql.frames.batches import Batches
+from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
+
+FIRST_BYTES = 16 << 20
+_ARROW_MAGIC = b"ARROW1"
+PATTERN = "*?["
+"""What makes a path mean several files."""
+
+
+class _Reader(Protocol):
+    @property
+    def schema(self) -> pa.Schema: ...
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+
+def stamps_of(source: FileSource) -> tuple[FileStamp, ...]:
+    """The files of a source as they are now, sorted. BindError if there is none."""
+    if split_url(source.path) is not None:
+        raise BindError(
+            "files on other file systems are not read by their path here",
+            hint="Copy the file to a local path.",
+        )
+    path = absolute(path_of(source.path))
+    paths = [path]
+    if not os.path.exists(path) and any(mark in path for mark in PATTERN):
+        paths = sorted(one for one in glob.glob(path) if os.path.isfile(one))
+    if not paths:
+        raise BindError(f'no file is named like "{source.path}"')
+    return tuple(map(_stamp, paths))
+
+
+def _stamp(path: str) -> FileStamp:
+    try:
+        status = os.stat(path)
+        if not os.path.isfile(path):
+            raise BindError(
+                f'"{path}" is no file', hint=f"Write '{path}/*.csv' for the files in a directory."
+            )
+    except OSError as error:
+        raise BindError(
+            f'the file "{path}" cannot be read', detail=error.strerror or str(error)
+        ) from error
+    return FileStamp(
+        path=path,
+        device=status.st_dev,
+        inode=status.st_ino,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+    )
+
+
+def batches_of(source: FileSource, stamps: Sequence[FileStamp]) -> Batches:
+    """The columns of files; their rows are read when they are asked for. BindError, DataError."""
+    schemas: list[pa.Schema] = []
+    for stamp in stamps:
+        with _named_in_errors(stamp.path), _opened(source, stamp.path, None) as reader:
+            schemas.append(reader.schema)
+        if source.kind != "json" and sorted(schemas[-1].names) != sorted(schemas[0].names):
+            raise BindError(
+                f'the columns of "{stamp.path}" are not those of "{stamps[0].path}"',
+                detail=f"{', '.join(schemas[-1].names)} beside {', '.join(schemas[0].names)}",
+            )
+    stored = _of_all(schemas, all_text=bool(dict(source.options).get("all_text")))
+    schema = pa.schema([(field.name, _shown_type(field.type)) for field in stored])
+    return Batches(schema=schema, rows=_rows(source, stamps, stored, schema))
+
+
+def _of_all(schemas: Sequence[pa.Schema], *, all_text: bool) -> pa.Schema:
+    """The types that hold the values of all files; text where none is told."""
+    try:
+        schema = pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise BindError("the files have columns of different types", detail=str(error)) from error
+    return pa.schema(
+        [(f.name, pa.string() if all_text or pa.types.is_null(f.type) else f.type) for f in schema]
+    )
+
+
+def _rows(
+    source: FileSource, stamps: Sequence[FileStamp], stored: pa.Schema, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for stamp in stamps:
+        if _stamp(stamp.path) != stamp:
+            raise DataError(
+                f'the file "{stamp.path}" was changed while the statement began',
+                hint="Run the statement again.",
+            )
+        with _named_in_errors(stamp.path), _opened(source, stamp.path, stored) as reader:
+            for batch in reader:
+                columns = (batch.column(name) for name in schema.names)
+                pairs = zip(columns, schema.types, strict=True)
+                arrays = [array.cast(kind) for array, kind in pairs]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@contextmanager
+def _named_in_errors(path: str) -> Iterator[None]:
+    """Turns what pyarrow says of a file into a DataError that names it."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f'the file "{path}" cannot be read', detail=str(error).split(". Detail:")[0]
+        ) from error
+
+
+def _shown_type(kind: pa.DataType) -> pa.DataType:
+    """What becomes of a type that SQL has not."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp("us")
+    try:
+        hive_type_of(kind)
+    except NoHiveTypeError:
+        return pa.string()
+    return kind
+
+
+# ---- readers
+
+
+@contextmanager
+def _opened(source: FileSource, path: str, schema: pa.Schema | None) -> Iterator[_Reader]:
+    """A file; its columns have these types where they are known."""
+    with ExitStack() as stack:
+        match source.kind:
+            case "csv":
+                stream = stack.enter_context(pa.input_stream(path, compression="detect"))
+                yield _csv(stream, path, dict(source.options), schema)
+            case "json":
+                stream = stack.enter_context(pa.input_stream(path, compression="detect"))
+                yield _json(stream, schema)
+            case _:
+                with open(path, "rb") as file:
+                    is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
+                mapped = stack.enter_context(pa.memory_map(path))
+                opened = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+                yield _ArrowReader(opened) if is_file else opened
+
+
+class _ArrowReader:
+    """The batches of a file of Arrow's, in their order."""
+
+    def __init__(self, file: pa.ipc.RecordBatchFileReader) -> None:
+        self._file = file
+        self.schema = file.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for number in range(self._file.num_record_batches):
+            yield self._file.get_batch(number)
+
+
+def _csv(
+    stream: pa.NativeFile, path: str, options: Mapping[str, Any], schema: pa.Schema | None
+) -> _Reader:
+    from pyarrow import csv
+
+    reader: _Reader = csv.open_csv(
+        stream,
+        read_options=csv.ReadOptions(
+            block_size=FIRST_BYTES,
+            autogenerate_column_names=not options.get("header", True),
+            skip_rows=options.get("skip", 0),
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=options.get("delimiter") or ("\t" if ".tsv" in path.lower() else ","),
+            quote_char=options.get("quote", '"') or False,
+            newlines_in_values=True,
+        ),
+        convert_options=csv.ConvertOptions(
+            null_values=["", options.get("null", "")],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            column_types=schema,
+        ),
+    )
+    return reader
+
+
+def _json(stream: pa.NativeFile, schema: pa.Schema | None) -> _Reader:
+    from pyarrow import json
+
+    unexpected = "infer" if schema is None else "error"
+    parse = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
+    read = json.ReadOptions(block_size=FIRST_BYTES)
+    opened = getattr(json, "open_json", None)  # since version 20 of pyarrow
+    if opened is None:
+        return json.read_json(stream, read, parse).to_reader()  # type: ignore[no-any-return]
+    return opened(stream, read, parse)  # type: ignore[no-any-return]

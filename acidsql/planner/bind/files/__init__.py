@@ -1,0 +1,1 @@
+"""Files that statements name: those that a query reads, and those that its rows go to."""

@@ -1,0 +1,166 @@
+"""Files of rows in each format, as pyarrow writes them; JSON and Hive's text, which it does not
+write, line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, assert_never
+
+import pyarrow as pa
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.text import Printer, plain_text
+from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
+from acidsql.errors import DataError
+from acidsql.storage.stored import arrow_schema
+from acidsql.storage.unload.destination import Destination, FileKind
+from acidsql.storage.unload.json_lines import json_lines
+from acidsql.storage.unload.orc_rows import OrcRows
+
+ENDINGS = {
+    FileKind.PARQUET: ".parquet",
+    FileKind.CSV: ".csv",
+    FileKind.JSON: ".json",
+    FileKind.ARROW: ".arrow",
+    FileKind.ORC: ".orc",
+    FileKind.TEXT: "",
+}
+_TEXT = {"none": "", "gzip": ".gz", "zstd": ".zst"}
+COMPRESSIONS = {
+    FileKind.PARQUET: ("snappy", "zstd", "gzip", "lz4", "none"),
+    FileKind.CSV: tuple(_TEXT),
+    FileKind.JSON: tuple(_TEXT),
+    FileKind.ARROW: ("none", "lz4", "zstd"),
+    FileKind.ORC: ("zlib", "snappy", "zstd", "lz4", "none"),
+    FileKind.TEXT: ("none",),
+}
+"""What each format may be compressed by, first what it is by itself."""
+
+
+class RowsFile(Protocol):
+    """A file while rows are written to it."""
+
+    def write(self, rows: pa.Table) -> None: ...
+    def close(self) -> None: ...
+
+
+def problem_of(kind: FileKind, hive_type: HiveType) -> str | None:
+    """Why a format cannot hold values of a type; None where it can."""
+    if kind is FileKind.CSV and (
+        isinstance(hive_type, ArrayType | MapType | StructType)
+        or hive_type == PrimitiveType("binary")
+    ):
+        return "CSV has no way to write them"
+    if kind is FileKind.TEXT and isinstance(hive_type, ArrayType | MapType | StructType):
+        return "lines of text are written without values inside of others"
+    return None
+
+
+def compression_of(destination: Destination) -> str:
+    """The word for how the files are compressed."""
+    return destination.compression or COMPRESSIONS[destination.kind][0]
+
+
+def ending_of(destination: Destination) -> str:
+    """What the names of files end with, where the destination is a directory of them."""
+    kind = destination.kind
+    behind = _TEXT[compression_of(destination)] if kind in (FileKind.CSV, FileKind.JSON) else ""
+    return ENDINGS[kind] + behind
+
+
+def open_file(destination: Destination, path: str, columns: Sequence[Column]) -> RowsFile:
+    """A new file for rows in Arrow's types of the columns' types."""
+    compression, schema = compression_of(destination), arrow_schema(columns)
+    match destination.kind:
+        case FileKind.PARQUET:
+            import pyarrow.parquet as pq
+
+            return _Stream(pq.ParquetWriter(path, schema, compression=compression))
+        case FileKind.ARROW:
+            options = pa.ipc.IpcWriteOptions(
+                compression=None if compression == "none" else compression
+            )
+            return _Stream(pa.ipc.new_file(path, schema, options=options))
+        case FileKind.ORC:
+            codec = "uncompressed" if compression == "none" else compression
+            hint = "Write them as Parquet: FORMAT parquet."
+            return OrcRows(path, columns, codec, whose="a row", hint=hint)
+        case FileKind.CSV:
+            from pyarrow import csv
+
+            options = csv.WriteOptions(
+                include_header=destination.header, delimiter=destination.delimiter
+            )
+            sink = _sink(path, compression)
+            return _Stream(csv.CSVWriter(sink, schema, write_options=options), sink)
+        case FileKind.JSON:
+            return _Lines(_sink(path, compression), json_lines(columns))
+        case FileKind.TEXT:
+            return _Lines(_sink(path, compression), _text_lines(destination, columns))
+        case _:
+            assert_never(destination.kind)
+
+
+def _sink(path: str, compression: str) -> pa.NativeFile:
+    return pa.output_stream(path, compression=None if compression == "none" else compression)
+
+
+class _Stream:
+    """A writer of pyarrow's. ``sink``: the file below it, where it leaves it open."""
+
+    def __init__(self, writer: object, sink: pa.NativeFile | None = None) -> None:
+        self._writer: RowsFile = writer  # type: ignore[assignment]
+        self._sink = sink
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write(rows)
+
+    def close(self) -> None:
+        self._writer.close()
+        if self._sink is not None:
+            self._sink.close()
+
+
+Lines = Callable[[pa.RecordBatch], bytes]
+
+
+class _Lines:
+    """A file of a line for each row."""
+
+    def __init__(self, sink: pa.NativeFile, lines: Lines) -> None:
+        self._sink = sink
+        self._lines = lines
+
+    def write(self, rows: pa.Table) -> None:
+        for batch in rows.to_batches():
+            self._sink.write(self._lines(batch))
+
+    def close(self) -> None:
+        self._sink.close()
+
+
+def _text_lines(destination: Destination, columns: Sequence[Column]) -> Lines:
+    """Lines as Hive writes them, who escapes nothing. DataError for a text that would be taken for
+    more than one value.
+    """
+    printers = [plain_text(column.type) for column in columns]
+    ending = {destination.delimiter, "\n"}
+
+    def cell(column: Column, printer: Printer, value: object) -> str:
+        text = destination.null if value is None else printer(value)
+        if not ending.isdisjoint(text):
+            raise DataError(
+                f'a value of column "{column.name}" holds the end of a line or of a column',
+                hint="Choose another delimiter, or STORED AS another format.",
+            )
+        return text
+
+    def lines(batch: pa.RecordBatch) -> bytes:
+        values = (column.to_pylist() for column in batch.columns)
+        return "".join(
+            destination.delimiter.join(map(cell, columns, printers, row)) + "\n"
+            for row in zip(*values, strict=True)
+        ).encode()
+
+    return lines

@@ -1,0 +1,30 @@
+-- Rows into files: what is wrong with a COPY.
+CREATE TABLE t (id INT, tags ARRAY<STRING>) STORED AS ORC TBLPROPERTIES ('transactional'='true');
+COPY nix TO 'x.csv';
+COPY t TO 'x';
+COPY t TO 'x.xlsx';
+COPY t TO '';
+COPY t TO 's3://bucket/x.csv';
+COPY t TO 'x.csv' (FORMAT xls);
+COPY t TO 'x.csv' (FORMATS csv);
+COPY t TO 'x.csv' (FORMAT);
+COPY t TO 'x.csv' (FORMAT csv, format orc);
+COPY t TO 'x.csv' (HEADER maybe);
+COPY t TO 'x.csv' (DELIMITER 'ab');
+COPY t TO 'x.orc' (HEADER);
+COPY t TO 'x.orc' (COMPRESSION gzip);
+COPY t TO 'x.orc' (PARTITION_BY (id + 1));
+COPY t TO 'x.orc' (PARTITION_BY (id, id));
+COPY t 'x.orc';
+COPY (DELETE FROM t) TO 'x.orc';
+DRY RUN COPY t TO 'x.orc';
+INSERT INTO DIRECTORY '/x' SELECT 1;
+INSERT OVERWRITE DIRECTORY '/x' STORED AS AVRO SELECT 1;
+INSERT OVERWRITE DIRECTORY '/x' ROW FORMAT SERDE 'a.B' SELECT 1;
+INSERT OVERWRITE DIRECTORY '/x' ROW FORMAT DELIMITED ESCAPED BY '|' SELECT 1;
+-- What is told of rows.
+SUMMARIZE nix;
+SUMMARIZE 'nix';
+DESCRIBE 'nix';
+DESCRIBE SELECT nix FROM t;
+DESCRIBE SELECT id FROM t WHERE;
