@@ -9,16 +9,20 @@ refuse. Spark's internal classes that are named here are pinned by tests/spark/t
 answers without a Java process by tests/spark/test_jvm_connect.py.
 """
 
-from acidsql.spark.jvm.arriving import arrow_schema, collect_arriving
+from acidsql.spark.jvm.arriving import collect_arriving
+from acidsql.spark.jvm.arrow_rows import arrow_schema, arrow_table
 from acidsql.spark.jvm.java import (
     JavaObject,
     Jvm,
+    condition_of,
+    is_answer,
     java_causes,
     java_date,
     java_objects,
     jvm,
     longs,
     need_java,
+    query_contexts,
 )
 from acidsql.spark.jvm.jobs import (
     add_job_tag,
@@ -44,6 +48,7 @@ from acidsql.spark.jvm.object_filters import (
     with_objects,
 )
 from acidsql.spark.jvm.observing import observed
+from acidsql.spark.jvm.placing import in_numbered_tasks
 from acidsql.spark.jvm.plans import (
     estimated_bytes,
     is_literal,
@@ -64,7 +69,7 @@ from acidsql.spark.jvm.process import (
     launch,
     started_java,
 )
-from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options
+from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options, struct_of
 from acidsql.spark.jvm.sessions import (
     clone_session,
     drop_view,
@@ -98,6 +103,7 @@ __all__ = [
     "ZoneFacts",
     "add_job_tag",
     "arrow_schema",
+    "arrow_table",
     "await_end",
     "bit",
     "bits",
@@ -105,6 +111,7 @@ __all__ = [
     "check_own_process",
     "clone_session",
     "collect_arriving",
+    "condition_of",
     "drop_view",
     "end_jobs",
     "estimated_bytes",
@@ -116,7 +123,9 @@ __all__ = [
     "has_executors",
     "held",
     "import_view",
+    "in_numbered_tasks",
     "in_session",
+    "is_answer",
     "is_literal",
     "is_lost",
     "is_member",
@@ -140,6 +149,7 @@ __all__ = [
     "observed",
     "position",
     "position_in",
+    "query_contexts",
     "read_files",
     "read_listed_orc",
     "reads_the_same",
@@ -154,6 +164,7 @@ __all__ = [
     "search_argument_options",
     "settings_of",
     "started_java",
+    "struct_of",
     "sum_before",
     "take_over",
     "task_count",

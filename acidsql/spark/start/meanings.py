@@ -23,6 +23,7 @@ from acidsql.planner.bind.functions import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import refused_time
 from acidsql.spark.start.translation import syntax_span
+from acidsql.spark_release import releases_text
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
     ("UNRESOLVED_COLUMN", ColumnNotFoundError),
@@ -63,8 +64,8 @@ def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for eac
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     if isinstance(error, PySparkException):
-        condition = error.getCondition() or ""
-        message = tidy(error.getMessage() if condition else str(error))
+        condition = jvm.condition_of(error) or ""
+        message = tidy(_message(error) if condition else str(error))
         span = _span(error)
         if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
             return _gone(message.partition(": ")[2])
@@ -84,6 +85,12 @@ def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for eac
         if (error.getSqlState() or "").startswith("22"):
             return DataError(message, sqlstate=error.getSqlState(), span=span)
     return _execution_error(error)
+
+
+def _message(error: BaseException) -> str:
+    """PySpark tells its message by itself from Spark 4 on."""
+    asked = getattr(error, "getMessage", None)
+    return str(error) if asked is None else str(asked())
 
 
 _ARROW_NESTING = ("Max recursion depth reached", "Invalid flatbuffers message")
@@ -114,9 +121,20 @@ def _execution_error(error: BaseException) -> Error:
                 "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
             )
     if type(error).__module__.startswith("py4j") and not causes:
+        if jvm.is_answer(error):
+            return _lacking(str(error))
         return java_is_gone(tidy(str(error)))
     name, message = causes[-1] if causes else (type(error).__name__, str(error))
     return ExecutionError(tidy(message) or name, detail=name if causes else None)
+
+
+def _lacking(words: str) -> ExecutionError:
+    """The error of a call that Spark's Java process does not know, or takes otherwise."""
+    return ExecutionError(
+        "Spark lacks what acidsql asks of it",
+        detail=words.strip().partition("\n\tat ")[0],
+        hint=f"acidsql is made for Spark {releases_text()}.",
+    )
 
 
 def java_is_gone(words: str = "") -> ExecutionError:
@@ -183,7 +201,7 @@ def tidy(message: str) -> str:
 
 def _span(error: BaseException) -> Span | None:
     with contextlib.suppress(Exception):
-        for context in error.getQueryContext():  # type: ignore[attr-defined]
+        for context in jvm.query_contexts(error):
             if context.stopIndex() >= context.startIndex() >= 0:
                 return Span(context.startIndex(), context.stopIndex() + 1)
     return None
@@ -191,7 +209,7 @@ def _span(error: BaseException) -> Span | None:
 
 def _fragment(error: BaseException) -> str | None:
     with contextlib.suppress(Exception):
-        for context in error.getQueryContext():  # type: ignore[attr-defined]
+        for context in jvm.query_contexts(error):
             if fragment := context.fragment().strip():
                 return str(fragment)
     return None

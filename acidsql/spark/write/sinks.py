@@ -243,7 +243,7 @@ def delete_events(
         f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}",
     )
     hashed = f"xxhash64({', '.join([BUCKET_DIRECTORY, *keys])})" if keys else BUCKET_DIRECTORY
-    by_bucket = located.repartitionById(tasks, expression(f"pmod({hashed}, {tasks})"))
+    by_bucket = jvm.in_numbered_tasks(located, tasks, expression(f"pmod({hashed}, {tasks})"))
     row = (
         "struct<"
         + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns)
@@ -270,9 +270,9 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     located = rows.selectExpr(
         *ID_FIELDS, *stored_columns(target.table.columns, rows), f"{statement} AS {STATEMENT}"
     )
-    in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(
-        STATEMENT, *ID_FIELDS
-    )
+    in_tasks = jvm.in_numbered_tasks(
+        located, tasks, expression(DECODED_BUCKET)
+    ).sortWithinPartitions(STATEMENT, *ID_FIELDS)
     return in_tasks.selectExpr(
         *_event(str(INSERT_OPERATION), ID_FIELDS, target),
         *data_names(target.table.columns),
@@ -285,7 +285,7 @@ def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFr
     bucket in the task of its number, sorted.
     """
     stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns, rows))
-    in_tasks = stored.repartitionById(tasks, expression(DECODED_BUCKET))
+    in_tasks = jvm.in_numbered_tasks(stored, tasks, expression(DECODED_BUCKET))
     return in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
         f"{INSERT_OPERATION} AS operation",
         *ID_FIELDS,
@@ -308,7 +308,7 @@ def stored_columns(columns: Sequence[Column], rows: DataFrame) -> list[str]:
 
 
 def expression(sql: str) -> SparkColumn:
-    """A task number as ``repartitionById`` wants it."""
+    """A task number as ``in_numbered_tasks`` wants it."""
     from pyspark.sql import functions
 
     return functions.expr(f"int({sql})")

@@ -22,7 +22,7 @@ def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(rows)
-    return rows.repartitionById(bucketing.count, _bucket_of_row(target.table, bucketing))
+    return jvm.in_numbered_tasks(rows, bucketing.count, _bucket_of_row(target.table, bucketing))
 
 
 def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> DataFrame:
@@ -39,7 +39,9 @@ def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> D
     number = F.when(F.expr(inserting), F.col("acidsql_new_bucket")).otherwise(
         sinks.expression(sinks.DECODED_BUCKET)
     )
-    return located.repartitionById(bucketing.count, number.cast("int")).drop("acidsql_new_bucket")
+    return jvm.in_numbered_tasks(located, bucketing.count, number.cast("int")).drop(
+        "acidsql_new_bucket"
+    )
 
 
 def _bucket_of_row(table: Table, bucketing: Bucketing) -> Column:
@@ -75,4 +77,4 @@ def in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(changed)
-    return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
+    return jvm.in_numbered_tasks(changed, bucketing.count, sinks.expression(sinks.DECODED_BUCKET))

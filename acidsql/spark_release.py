@@ -1,0 +1,41 @@
+"""Which release of Spark is installed, told without importing it. What a Spark does can be asked of
+it where it runs (``spark/jvm``); the driver computes without it, and its values are those of the
+Spark that would else compute them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+
+OLDEST, NEWEST = (3, 5), (4, 3)
+"""The releases that acidsql is tried with, from the first to the last: those of pyproject.toml."""
+
+
+def release_of(version: str) -> tuple[int, int]:
+    """(4, 1) of "4.1.4" and "4.1.0.dev0"."""
+    major, minor = (int(number) for number in re.findall(r"\d+", f"{version}.0")[:2])
+    return major, minor
+
+
+@cache
+def installed_release() -> tuple[int, int]:
+    """The release of pyspark in this environment; the newest one known where there is none."""
+    if "pyspark" in sys.modules:
+        return release_of(sys.modules["pyspark"].__version__)
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return release_of(version("pyspark"))
+    except PackageNotFoundError:
+        return NEWEST
+
+
+def release_text(release: tuple[int, int]) -> str:
+    return ".".join(map(str, release))
+
+
+def releases_text() -> str:
+    """The range in words."""
+    return f"{release_text(OLDEST)} to {release_text(NEWEST)}"
