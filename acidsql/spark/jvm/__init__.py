@@ -10,7 +10,7 @@ answers without a Java process by tests/spark/test_jvm_connect.py.
 """
 
 from acidsql.spark.jvm.arriving import collect_arriving
-from acidsql.spark.jvm.arrow_rows import arrow_schema, arrow_table
+from acidsql.spark.jvm.arrow_rows import arrow_schema, arrow_table, with_arrow_function
 from acidsql.spark.jvm.java import (
     JavaObject,
     Jvm,
@@ -23,6 +23,7 @@ from acidsql.spark.jvm.java import (
     longs,
     need_java,
     query_contexts,
+    spark_error,
 )
 from acidsql.spark.jvm.jobs import (
     add_job_tag,
@@ -88,6 +89,7 @@ from acidsql.spark.jvm.sessions import (
     take_over,
     working_directory,
 )
+from acidsql.spark.jvm.words import is_utf8
 from acidsql.spark.jvm.zones import (
     ZoneFacts,
     same_time_zone,
@@ -131,6 +133,7 @@ __all__ = [
     "is_member",
     "is_of_java",
     "is_one_aggregate",
+    "is_utf8",
     "java_causes",
     "java_date",
     "java_has_ended",
@@ -163,12 +166,14 @@ __all__ = [
     "same_time_zone",
     "search_argument_options",
     "settings_of",
+    "spark_error",
     "started_java",
     "struct_of",
     "sum_before",
     "take_over",
     "task_count",
     "wall_clocks",
+    "with_arrow_function",
     "with_objects",
     "working_directory",
     "zone_facts",

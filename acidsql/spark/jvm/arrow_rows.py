@@ -5,11 +5,14 @@ parts of them.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
+
+from acidsql.spark.jvm.scans import struct_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:
@@ -66,3 +69,49 @@ def _frame_of_batches(spark: Any, rows: pa.Table) -> DataFrame:
         lambda: spark._jvm.ArrowIteratorServer(),
     )
     return DataFrame(of_java.toDataFrame(read, schema.json(), spark._jsparkSession), spark)
+
+
+def with_arrow_function(
+    rows: DataFrame, name: str, kind: str, function: Callable[..., pa.Array], sources: Sequence[str]
+) -> tuple[DataFrame, Column]:
+    """The rows and, as a column of them, what ``function`` makes of ``sources`` (SQL) as Arrow's
+    arrays, on Spark Connect too. ``kind``: its type.
+
+    Spark 4.1 has functions of such arrays. Before, it has those of whole rows, which then have one
+    more column, ``name``.
+    """
+    from pyspark.sql import functions as F
+
+    if hasattr(F, "arrow_udf"):
+        in_arrow = cast(Any, F).arrow_udf(function, returnType=kind)
+        return rows, in_arrow(*map(F.expr, sources))
+    return _mapped(rows, name, kind, function, sources), F.col(name)
+
+
+def _mapped(
+    rows: DataFrame, name: str, kind: str, function: Callable[..., pa.Array], sources: Sequence[str]
+) -> DataFrame:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructField, StructType
+
+    columns = rows.columns
+    texts = [f"{name}_{at}" for at in range(len(sources))]
+    given = rows.select(
+        "*", *(F.expr(sql).alias(text) for sql, text in zip(sources, texts, strict=True))
+    )
+    names = [f"c{at}" for at in range(len(columns))]
+    fields = [
+        StructField(new, field.dataType, field.nullable, field.metadata)
+        for new, field in zip(names, rows.schema.fields, strict=True)
+    ]
+    schema = StructType([*fields, *struct_of(f"{name} {kind}").fields])
+    width = len(columns)
+
+    def computed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        for batch in batches:
+            value = function(*batch.columns[width:])
+            yield pyarrow.RecordBatch.from_arrays([*batch.columns[:width], value], [*names, name])
+
+    return given.toDF(*names, *texts).mapInArrow(computed, schema).toDF(*columns, name)

@@ -195,6 +195,23 @@ def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
             java, seen = java.getCause(), seen + 1
 
 
+def spark_error(error: BaseException) -> BaseException:
+    """The first of a Java error and its causes that names a condition, as an error of PySpark's:
+    Spark before 4 tells of a job that was aborted. ``error`` itself where there is none.
+    """
+    java = getattr(error, "java_exception", None)
+    # Java may be gone, and not every error of its can be converted
+    with contextlib.suppress(Exception):
+        from pyspark.errors.exceptions.captured import convert_exception
+
+        while java is not None:
+            converted = convert_exception(java)
+            if condition_of(converted):
+                return converted
+            java = java.getCause()
+    return error
+
+
 def condition_of(error: BaseException) -> str | None:
     """The condition that an error of PySpark's names: "UNRESOLVED_COLUMN.WITH_SUGGESTION"."""
     asked = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)

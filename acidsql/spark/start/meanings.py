@@ -51,6 +51,7 @@ def translate(error: BaseException) -> Error:
     """
     if isinstance(error, Error):
         return error
+    error = jvm.spark_error(error)
     ours = _meaning(error)
     ours.fragment = ours.fragment or _fragment(error)
     return ours

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 MAX_TASKS = MAX_BUCKET_ID + 1
 """A task of an INSERT into a table without buckets writes the bucket of its own number."""
 
-DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE bucket END"
+_IS_CODED = "shiftright(bucket, 29) = 1"
+DECODED_BUCKET = f"CASE WHEN {_IS_CODED} THEN shiftright(bucket, 16) & 4095 ELSE bucket END"
 """The bucket number in Spark SQL, for both versions of the codec (acid.bucket_codec)."""
 
 SINK = "acidsql_sink"
@@ -266,7 +267,7 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     A column STATEMENT tells which statement wrote them, 0 for all where they come to lie in
     ``one_base``.
     """
-    statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
+    statement = "0" if one_base else f"CASE WHEN {_IS_CODED} THEN bucket & 4095 ELSE 0 END"
     located = rows.selectExpr(
         *ID_FIELDS, *stored_columns(target.table.columns, rows), f"{statement} AS {STATEMENT}"
     )
