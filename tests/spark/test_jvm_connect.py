@@ -21,27 +21,33 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.spark import jvm
 from acidsql.spark.jvm import (
     arriving,
+    arrow_rows,
     java,
     jobs,
     object_filters,
     observing,
+    placing,
     plans,
     process,
     scans,
     sessions,
+    words,
     zones,
 )
 
 MODULES = (
     arriving,
+    arrow_rows,
     java,
     jobs,
     object_filters,
     observing,
+    placing,
     plans,
     process,
     scans,
     sessions,
+    words,
     zones,
 )
 NUMBERS = np.array([1, 2], np.int64)

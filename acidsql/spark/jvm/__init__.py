@@ -89,7 +89,7 @@ from acidsql.spark.jvm.sessions import (
     take_over,
     working_directory,
 )
-from acidsql.spark.jvm.words import is_utf8
+from acidsql.spark.jvm.words import has_empty_structs, is_utf8
 from acidsql.spark.jvm.zones import (
     ZoneFacts,
     same_time_zone,
@@ -122,6 +122,7 @@ __all__ = [
     "forget_java",
     "frame_of",
     "hadoop_configuration",
+    "has_empty_structs",
     "has_executors",
     "held",
     "import_view",

@@ -27,7 +27,7 @@ def arrow_table(frame: DataFrame) -> pa.Table:
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
-    """The schema that PySpark's ``toArrow`` gives the rows."""
+    """The schema that PySpark's ``toArrow`` gives the rows, on Spark Connect too."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     large = frame.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
@@ -43,7 +43,7 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
 
 def frame_of_table(spark: SparkSession, rows: pa.Table) -> DataFrame:
     """``spark.createDataFrame(rows)`` in a session whose time zone is UTC, also where PySpark does
-    that for pandas alone.
+    that for pandas alone. On Spark Connect it does so by itself.
     """
     from pyspark.sql.pandas import conversion
 

@@ -29,7 +29,7 @@ def in_numbered_tasks(frame: DataFrame, tasks: int, number: Column) -> DataFrame
 
 
 def hashed_to_tasks(frame: DataFrame, tasks: int, number: Column) -> DataFrame:
-    """``in_numbered_tasks`` by Spark's hash."""
+    """``in_numbered_tasks`` by Spark's hash, on Spark Connect too."""
     from pyspark.sql import functions as F
 
     task = F.coalesce(F.pmod(number, F.lit(tasks)), F.lit(0)).cast("int")

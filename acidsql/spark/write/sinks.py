@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
 from acidsql.acid.orc_tail import OrcCodec
-from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
@@ -57,6 +57,7 @@ BUCKET_DIRECTORY = "acidsql_bucket"
 STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
 
+_ROW = ROW_FIELD
 _TASK = "acidsql_task"
 _IS_NEW = f"({SINK} & 1) = 0"
 _STATEMENT_OF_SINK = f"shiftright({SINK}, 1)"
@@ -101,11 +102,12 @@ def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
     keys = key_names(target.table)
     counted, number = _counted(rows.sortWithinPartitions(*keys) if keys else rows, keys)
     ids = [f"{target.write_id}L", _bucket_property(target, "spark_partition_id()"), number]
-    return counted.selectExpr(
+    events = counted.selectExpr(
         *_event(str(INSERT_OPERATION), ids, target),
         *stored_columns(target.table.columns, counted),
         *keys,
     )
+    return _with_row(target, events)
 
 
 def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
@@ -183,18 +185,32 @@ def _of_both_kinds(target: WriteTarget, rows: DataFrame, number: str, bucket: st
     ids = [f"IF({_IS_NEW}, {inserted}, {old})" for inserted, old in zip(new, OLD_IDS, strict=True)]
     values = [f"IF({_IS_NEW}, {name}, NULL) AS {name}" for name in data_names(target.table.columns)]
     operation = f"IF({_IS_NEW}, {INSERT_OPERATION}, {DELETE_OPERATION})"
-    return rows.selectExpr(*_event(operation, ids, target), *values, SINK, *key_names(target.table))
+    event = _event(operation, ids, target)
+    events = rows.selectExpr(*event, *values, SINK, *key_names(target.table))
+    return _with_row(target, events)
 
 
 def _event(operation: str, ids: Sequence[str], target: WriteTarget) -> list[str]:
-    """The columns of an event beside the values."""
+    """The columns of an event beside the values; _ROW is not what it will be yet."""
     named = [f"{value} AS {name}" for value, name in zip(ids, ID_FIELDS, strict=True)]
     return [
         f"{operation} AS operation",
         *named,
         f"{target.write_id}L AS {CURRENT}",
-        "named_struct() AS row",
+        f"NULL AS {_ROW}",
     ]
+
+
+def _with_row(target: WriteTarget, events: DataFrame) -> DataFrame:
+    """Flat events with their struct ``row``: an empty one, or one of the first value where Spark
+    has no empty ones. Both are the same types one after the other, as ``edit_tail`` wants them.
+    """
+    from pyspark.sql import functions as F
+
+    if jvm.has_empty_structs(events.sparkSession):
+        return events.withColumn(_ROW, F.expr("named_struct()"))
+    first = data_names(target.table.columns)[0]
+    return events.withColumn(_ROW, F.struct(first)).drop(first)
 
 
 def _bucket_property(target: WriteTarget, task: str) -> str:
@@ -274,11 +290,12 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     in_tasks = jvm.in_numbered_tasks(
         located, tasks, expression(DECODED_BUCKET)
     ).sortWithinPartitions(STATEMENT, *ID_FIELDS)
-    return in_tasks.selectExpr(
+    events = in_tasks.selectExpr(
         *_event(str(INSERT_OPERATION), ID_FIELDS, target),
         *data_names(target.table.columns),
         STATEMENT,
     )
+    return _with_row(target, events)
 
 
 def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFrame:
@@ -287,13 +304,14 @@ def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFr
     """
     stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns, rows))
     in_tasks = jvm.in_numbered_tasks(stored, tasks, expression(DECODED_BUCKET))
-    return in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
+    events = in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
         f"{INSERT_OPERATION} AS operation",
         *ID_FIELDS,
         CURRENT,
-        "named_struct() AS row",
+        f"NULL AS {_ROW}",
         *data_names(target.table.columns),
     )
+    return _with_row(target, events)
 
 
 def stored_columns(columns: Sequence[Column], rows: DataFrame) -> list[str]:
