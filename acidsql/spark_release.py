@@ -13,6 +13,10 @@ OLDEST, NEWEST = (3, 5), (4, 3)
 """The releases that acidsql is tried with, from the first to the last: those of pyproject.toml."""
 
 
+_JAVAS = {(3, 5): (11, 17), (4, 0): (17, 21), (4, 1): (17, 21)}
+_JAVAS_SINCE = (17, 21, 25)
+
+
 def release_of(version: str) -> tuple[int, int]:
     """(4, 1) of "4.1.4" and "4.1.0.dev0"."""
     major, minor = (int(number) for number in re.findall(r"\d+", f"{version}.0")[:2])
@@ -39,3 +43,8 @@ def release_text(release: tuple[int, int]) -> str:
 def releases_text() -> str:
     """The range in words."""
     return f"{release_text(OLDEST)} to {release_text(NEWEST)}"
+
+
+def javas() -> tuple[int, ...]:
+    """The major versions of Java that the installed Spark runs on."""
+    return _JAVAS.get(installed_release(), _JAVAS_SINCE)
