@@ -48,3 +48,8 @@ def releases_text() -> str:
 def javas() -> tuple[int, ...]:
     """The major versions of Java that the installed Spark runs on."""
     return _JAVAS.get(installed_release(), _JAVAS_SINCE)
+
+
+def has_colon_casts() -> bool:
+    """Whether the installed Spark takes ``x::int`` for a cast."""
+    return installed_release() >= (4, 0)
