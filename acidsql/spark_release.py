@@ -53,3 +53,15 @@ def javas() -> tuple[int, ...]:
 def has_colon_casts() -> bool:
     """Whether the installed Spark takes ``x::int`` for a cast."""
     return installed_release() >= (4, 0)
+
+
+def names_between() -> bool:
+    """Whether the installed Spark calls a column of ``x BETWEEN 1 AND 2`` so; before, it names the
+    two comparisons.
+    """
+    return installed_release() >= (4, 0)
+
+
+def has_star_except() -> bool:
+    """Whether the installed Spark knows ``* EXCEPT (a)``."""
+    return installed_release() >= (4, 0)

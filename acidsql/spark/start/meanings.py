@@ -192,10 +192,16 @@ def _local(path: str | None) -> str:
     return re.sub(r"^file:/{1,3}", "/", path) if path else "?"
 
 
+_BEHIND = re.compile(
+    r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'|\.?\(line \d+, pos \d+\)\s*\n|\.?; line \d+ pos \d+"
+)
+"""What follows on the words of Spark's that a user needs."""
+
+
 def tidy(message: str) -> str:
     """Spark's text without its error class, SQLSTATE, plan and stack trace."""
     text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
-    text = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'", text, maxsplit=1)[0]
+    text = _BEHIND.split(text, maxsplit=1)[0]
     text = text.replace('set "spark.sql.ansi.enabled" to "false"', "SET acidsql.ansi=false")
     return text.strip().rstrip(".")
 
