@@ -35,6 +35,12 @@ _CORRUPT = (
     "com.google.protobuf.",
     "org.apache.orc.protobuf.",
 )
+_UNREAD = (
+    "FAILED_READ_FILE",
+    "Encountered error while reading file",
+    "the underlying files have been updated",
+)
+"""Words of the errors of files that cannot be read: those of Spark 4, and of Spark 3."""
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "PATH_NOT_FOUND")
 _IS_GONE = "a data file is gone:"
 _FILE = re.compile(
@@ -115,7 +121,7 @@ def _is_nesting(error: BaseException) -> bool:
 def _execution_error(error: BaseException) -> Error:
     causes = list(jvm.java_causes(error))
     for name, message in causes:
-        if "FAILED_READ_FILE" in message or name.startswith(_CORRUPT):
+        if any(words in message for words in _UNREAD) or name.startswith(_CORRUPT):
             return _unreadable(error, message)
         if name == "java.lang.OutOfMemoryError":
             return ExecutionError(
@@ -163,7 +169,12 @@ def _unreadable(error: BaseException, message: str) -> Error:
     if any(mark in text for text in texts for mark in _GONE):
         return _gone(path)
     reason = next(
-        (text for text in reversed(texts[:-1]) if text and "FAILED_READ_FILE" not in text), None
+        (
+            text
+            for text in reversed(texts[:-1])
+            if text and not any(words in text for words in _UNREAD)
+        ),
+        None,
     )
     return FormatError(
         f'cannot read file "{_local(path)}"', detail=tidy(reason) if reason else None
