@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -38,6 +39,50 @@ def test_the_installed_release(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(metadata, "version", none)
     assert ask() == NEWEST
+
+
+WITHOUT = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j"):
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from acidsql.errors import ExecutionError
+from acidsql.session import Session
+
+with Session(sys.argv[1]) as session:
+    for text in (
+        "CREATE TABLE t (id INT, s STRING) STORED AS ORC TBLPROPERTIES ('transactional'='true')",
+        "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
+        "UPDATE t SET s = upper(s) WHERE id = 1",
+        "DELETE FROM t WHERE id = 2",
+        "MERGE INTO t USING (SELECT 3 AS id) u ON t.id = u.id WHEN NOT MATCHED THEN INSERT VALUES (u.id, 'n')",
+        "ALTER TABLE t COMPACT 'major'",
+    ):
+        session.sql(text)
+    assert session.sql("SELECT * FROM t ORDER BY id").fetchall() == [(1, "A"), (3, "n")]
+    try:
+        session.sql("SELECT count(*) FROM t a JOIN t b ON a.id = b.id").fetchall()
+        raise AssertionError("there is a Spark")
+    except ExecutionError as error:
+        assert error.message == "this needs Spark, and pyspark is not installed", error
+        assert "pip install 'pyspark~=4.3.0'" in error.hint, error
+"""
+
+
+@pytest.mark.processes
+def test_without_pyspark(tmp_path: Path) -> None:
+    """What needs no Spark runs; the first statement that needs one says what to install."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path / "w")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_docs_list_the_releases() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 
 from acidsql.errors import (
     BindError,
@@ -68,6 +69,8 @@ def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for eac
         return NestingError("the statement is nested too deeply for Spark", hint=HINT)
     if (refused := refused_time(str(error))) is not None:
         return refused
+    if "pyspark" not in sys.modules:  # it may not be installed, and is asked for nothing
+        return _execution_error(error)
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     if isinstance(error, PySparkException):

@@ -102,6 +102,15 @@ def check_version(installed: str) -> None:
         warnings.warn(f"{words} {releases_text()}", stacklevel=2)
 
 
+def _not_installed(error: ModuleNotFoundError) -> ExecutionError:
+    return ExecutionError(
+        "this needs Spark, and pyspark is not installed",
+        detail=str(error),
+        hint=f"pip install 'pyspark~={release_text(NEWEST)}.0', in the environment of"
+        f" {sys.executable}; Spark {releases_text()} will do.",
+    )
+
+
 def start(
     master: str | None = None, conf: Mapping[str, str] | None = None, *, fast_start: bool = False
 ) -> SparkSession:
@@ -112,7 +121,10 @@ def start(
     (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
     with _STARTING, _quiet_python():
-        import pyspark
+        try:
+            import pyspark
+        except ModuleNotFoundError as error:
+            raise _not_installed(error) from error
         from pyspark.sql import SparkSession
 
         check_version(pyspark.__version__)
