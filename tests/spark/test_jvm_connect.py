@@ -177,6 +177,12 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield name, value
 
 
+def test_a_client_that_cannot_clone(remote: Any) -> None:
+    """Those before 4.1 cannot, which is told."""
+    with pytest.raises(UnsupportedStatementError, match="cannot clone"):
+        jvm.clone_session(remote)
+
+
 def named_in_tests() -> set[str]:
     """What tests of this and its neighbour files take from the package by name."""
     known = {"jvm", *(module.__name__.rpartition(".")[2] for module in MODULES)}

@@ -54,8 +54,7 @@ def frame(spark: SparkSession, table: Table, rows: pa.Table, tasks: int = 3) -> 
     types = [spark_type(c.type) for c in table.columns]
     ids = ["bigint", "int", "bigint"] if rows.num_columns > len(types) else []
     placed = jvm.frame_of(
-        spark,
-        rows.rename_columns([f"_{i}" for i in range(rows.num_columns)])
+        spark, rows.rename_columns([f"_{i}" for i in range(rows.num_columns)])
     ).repartition(tasks)
     names = [*rows.column_names[: len(ids)], *(c.name for c in table.columns)]
     return placed.selectExpr(

@@ -5,8 +5,10 @@ Each use stands behind a plain function, which says what it does on Spark Connec
 such process: a value with which the caller takes another way, slower and to the same rows, or an
 UnsupportedStatementError. There is no other way to the ids of files without ACID columns, past
 header lines, to several partitions or a MERGE by Spark's tasks and to Hadoop's file systems: those
-refuse. Spark's internal classes that are named here are pinned by tests/spark/test_jvm.py, the
-answers without a Java process by tests/spark/test_jvm_connect.py.
+refuse. Nor has each Spark all of that: what one has is asked of it, not of its version, and another
+way stands behind the same function where it lacks something. Spark's internal classes that are
+named here are pinned by tests/spark/test_jvm.py, the answers without a Java process by
+tests/spark/test_jvm_connect.py.
 """
 
 from acidsql.spark.jvm.arriving import collect_arriving

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.errors import InterfaceError
+from acidsql.errors import InterfaceError, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.arrow_rows import frame_of_table
 from acidsql.spark.jvm.java import JavaObject, jvm, need_java, sql_class
@@ -98,10 +98,16 @@ def clone_session(spark: SparkSession) -> SparkSession:
     from then on each has its own.
 
     On Spark Connect the server makes it, and keeps it until ``release_clone``.
+    UnsupportedStatementError where the client has no way to ask for it.
     """
     from pyspark.sql import SparkSession
 
     if jvm(spark) is None:
+        if not hasattr(spark, "cloneSession"):
+            raise UnsupportedStatementError(
+                "this client of Spark Connect cannot clone its session",
+                hint="Spark Connect needs pyspark 4.1 or newer; classic sessions do not.",
+            )
         _ = spark.version  # the server has no session to clone before it was asked something
         return cast(SparkSession, cast(Any, spark).cloneSession())
     return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
