@@ -26,8 +26,10 @@ def release_of(version: str) -> tuple[int, int]:
 @cache
 def installed_release() -> tuple[int, int]:
     """The release of pyspark in this environment; the newest one known where there is none."""
-    if "pyspark" in sys.modules:
-        return release_of(sys.modules["pyspark"].__version__)
+    # a thread may be about to import it
+    imported = getattr(sys.modules.get("pyspark"), "__version__", None)
+    if imported is not None:
+        return release_of(imported)
     from importlib.metadata import PackageNotFoundError, version
 
     try:
