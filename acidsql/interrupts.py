@@ -213,5 +213,5 @@ def _replaceable_handler() -> Handler | None:
         return None
     owner = getattr(handler, "__self__", handler)
     known = handler is signal.default_int_handler or isinstance(owner, OurHandler)
-    of_pyspark = getattr(handler, "__module__", None) == "pyspark.core.context"
+    of_pyspark = getattr(handler, "__module__", None) in ("pyspark.core.context", "pyspark.context")
     return handler if known or of_pyspark else None

@@ -32,6 +32,7 @@ from acidsql.expressions.tree import (
     is_higher,
 )
 from acidsql.parser.tokens import Token, TokenKind
+from acidsql.spark_release import has_colon_casts
 
 
 def read_condition(
@@ -277,7 +278,8 @@ class _Reader(Cursor):
                 index = self.boolean()
                 self.expect("]")
                 value = Call("[]", (value, index), self.since(start))
-            elif self.take("::"):
+            elif self.mark() == "::" and has_colon_casts():
+                self.take("::")
                 hive_type = self.type_name()
                 value = Cast(value, hive_type, self.since(start))
             else:

@@ -7,10 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from acidsql.errors import ColumnNotFoundError, ParseError, TableNotFoundError
+from acidsql.errors import BindError, ColumnNotFoundError, ParseError, TableNotFoundError
 from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.planner.bind import analysis
 from acidsql.planner.bind.bound import BoundDelete, BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind
+
+COLUMNS_OF_T = ", ".join(f"`t`.`{name}`" for name in "id name price day flag big".split())
 
 
 def query(bound: Bind, sql: str) -> BoundQuery:
@@ -103,6 +106,38 @@ def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> Non
     """
     made = query(bound, sql)
     assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("SELECT * FROM t", "SELECT * FROM V0 AS `t`"),
+        (
+            "SELECT ROW__ID, t.*, p.* FROM t, plain p",
+            f"SELECT ROW__ID, t.{COLUMNS_OF_T.removeprefix('`t`.')}, p.* FROM V0 AS `t`, V1 p",
+        ),
+        (
+            "SELECT t.ROW__ID, * FROM t JOIN plain p ON t.id = p.id",
+            f"SELECT t.ROW__ID, {COLUMNS_OF_T}, `p`.`id`, `p`.`name` FROM V0 AS `t` JOIN V1 p ON t.id = p.id",
+        ),
+    ],
+)
+def test_a_spark_without_except(
+    bound: Bind, monkeypatch: pytest.MonkeyPatch, sql: str, text: str
+) -> None:
+    """The columns of a star are spelled out where ROW__ID would be among them."""
+    monkeypatch.setattr(analysis, "has_star_except", lambda: False)
+    made = query(bound, sql)
+    assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+def test_a_star_that_cannot_be_spelled_out(bound: Bind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of joins by USING come together, and nobody knows those of sub-queries."""
+    monkeypatch.setattr(analysis, "has_star_except", lambda: False)
+    for joined in ("JOIN plain p USING (id)", ", (SELECT 1) q"):
+        with pytest.raises(BindError, match="needs Spark 4") as caught:
+            bound(f"SELECT t.ROW__ID, * FROM t {joined}")
+        assert "Name the columns" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,13 @@ from acidsql.acid.hashing.murmur import SEED
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type
-from acidsql.spark.write.bucket_expressions import SEED_LITERAL, bucket_number, bucket_number_sql
+from acidsql.spark import jvm
+from acidsql.spark.write.bucket_expressions import (
+    BUCKET,
+    SEED_LITERAL,
+    bucket_number_sql,
+    with_bucket_number,
+)
 from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
@@ -103,7 +109,7 @@ def in_spark(
     """
     from pyspark.sql import functions
 
-    arrays, typed, numbers = [], [], []
+    arrays, typed, asked = [], [], []
     for case in cases:
         sources = []
         for type_text, values in case.items():
@@ -111,16 +117,19 @@ def in_spark(
             arrays.append(values)
             typed.append(f"CAST({name} AS {spark_type(hive_type)}) AS {name}")
             sources.append((name, hive_type))
-        number = (
-            functions.expr(bucket_number_sql(sources, count, version))
-            if sql
-            else bucket_number(sources, count, version)
-        )
-        numbers.append(number.alias(f"b{len(numbers)}"))
+        asked.append(sources)
     names = [*(f"c{n}" for n in range(len(arrays))), "n"]
-    frame = spark.createDataFrame(pa.table([*arrays, pa.array(range(ROWS))], names=names))
-    placed = frame.selectExpr("n", *typed).select("n", *numbers)
-    rows = sorted(placed.collect(), key=lambda row: row.n)
+    frame = jvm.frame_of(spark, pa.table([*arrays, pa.array(range(ROWS))], names=names))
+    placed = frame.selectExpr("n", *typed)
+    for at, sources in enumerate(asked):
+        if sql:
+            number = functions.expr(bucket_number_sql(sources, count, version))
+        else:
+            placed, number = with_bucket_number(placed, sources, count, version)
+        placed = placed.withColumn(f"b{at}", number).drop(BUCKET)
+    rows = sorted(
+        placed.select("n", *(f"b{at}" for at in range(len(asked)))).collect(), key=lambda row: row.n
+    )
     return [[row[place] for row in rows] for place in range(1, len(cases) + 1)]
 
 
@@ -214,9 +223,9 @@ def test_rows_go_to_the_task_of_their_bucket(spark: SparkSession, type_text: str
     from pyspark.sql import functions
 
     values = column(type_text)
-    frame = spark.createDataFrame(pa.table({"c": values, "n": range(ROWS)}))
-    number = bucket_number([("c", parse_type(type_text))], 7)
-    placed = frame.repartitionById(7, number).select(
+    frame = jvm.frame_of(spark, pa.table({"c": values, "n": range(ROWS)}))
+    rows, number = with_bucket_number(frame, [("c", parse_type(type_text))], 7)
+    placed = jvm.in_numbered_tasks(rows, 7, number).select(
         "n", functions.spark_partition_id().alias("task")
     )
     found = [row.task for row in sorted(placed.collect(), key=lambda row: row.n)]

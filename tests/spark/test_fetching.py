@@ -44,7 +44,7 @@ def test_wide_values_are_weighed(texts: DataFrame, tmp_path: Path) -> None:
     no rows at all.
     """
     place = target(make_table(tmp_path / "t", {"k": "int"}), 1)
-    whole = texts.toArrow().sort_by("id")
+    whole = jvm.arrow_table(texts).sort_by("id")
     assert whole.nbytes > 200 * WIDTH
     for max_bytes in (200 * WIDTH, 100 * WIDTH, 4 * WIDTH, 1):
         assert fetching.fetch(place, texts, max_bytes) is None
@@ -71,7 +71,7 @@ def test_rows_are_counted(texts: DataFrame, tmp_path: Path) -> None:
 
 def test_more_than_memory_holds_is_cut_in_its_task(texts: DataFrame) -> None:
     """A task sends no more wide values than it may: behind them come NULLs, and a mark."""
-    sent = fetching._weighed(texts.coalesce(1), 10 * WIDTH).toArrow()
+    sent = jvm.arrow_table(fetching._weighed(texts.coalesce(1), 10 * WIDTH))
     over = sent.column(fetching._OVER).to_pylist()
     kept = over.index(True)
     assert 3 <= kept <= 11

@@ -17,7 +17,8 @@ import pytest
 from acidsql.errors import ExecutionError
 from acidsql.spark import jvm
 from acidsql.spark.start.java import ensure_java, java_environment
-from acidsql.spark.start.session import OLDEST_PYSPARK, check_version
+from acidsql.spark.start.session import check_version
+from acidsql.spark_release import NEWEST, OLDEST, release_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -124,24 +125,34 @@ def test_a_java_process_that_is_gone_is_known_and_forgotten() -> None:
     assert process.exitcode == 0
 
 
-@pytest.mark.parametrize("installed", ["3.5.4", "4.0.0", "4.2.9", "2.4"])
+@pytest.mark.parametrize("installed", ["3.4.4", "3.0.0", "2.4"])
 def test_a_pyspark_that_is_too_old_is_named(installed: str) -> None:
-    """The error says which version is there, and which is needed."""
+    """The error says which version is there, and which are taken."""
     with pytest.raises(
         ExecutionError, match=f"pyspark {re.escape(installed)} is too old"
     ) as caught:
         check_version(installed)
-    assert f"{OLDEST_PYSPARK} or newer" in caught.value.message
+    assert "Spark 3.5 to 4.3" in caught.value.message
 
 
-@pytest.mark.parametrize("installed", ["4.3.0", "4.3.1.dev0", "4.10.0", "5.0.0"])
-def test_newer_ones_are_tried(installed: str) -> None:
-    """No release behind the oldest is refused."""
+@pytest.mark.parametrize("installed", ["3.5.0", "4.0.0", "4.3.0", "4.3.1.dev0"])
+def test_a_pyspark_of_the_range_is_taken(installed: str) -> None:
+    """Nothing is said of it."""
     check_version(installed)
 
 
-def test_the_oldest_pyspark_is_that_of_the_package() -> None:
+@pytest.mark.parametrize("installed", ["4.4.0", "4.10.0", "5.0.0"])
+def test_newer_ones_are_tried(installed: str) -> None:
+    """No release behind the newest is refused, but the user is told."""
+    with pytest.warns(
+        UserWarning, match=r"newer than what acidsql was tried with: Spark 3\.5 to 4\.3"
+    ):
+        check_version(installed)
+
+
+def test_the_releases_are_those_of_the_package() -> None:
     """What is checked is what pip is told."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     [needed] = [line for line in project["dependencies"] if re.match(r"pyspark\b", line)]
-    assert f">={OLDEST_PYSPARK}," in needed
+    major, minor = NEWEST
+    assert needed == f"pyspark>={release_text(OLDEST)},<{release_text((major, minor + 1))}"

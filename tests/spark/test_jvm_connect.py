@@ -21,27 +21,33 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.spark import jvm
 from acidsql.spark.jvm import (
     arriving,
+    arrow_rows,
     java,
     jobs,
     object_filters,
     observing,
+    placing,
     plans,
     process,
     scans,
     sessions,
+    words,
     zones,
 )
 
 MODULES = (
     arriving,
+    arrow_rows,
     java,
     jobs,
     object_filters,
     observing,
+    placing,
     plans,
     process,
     scans,
     sessions,
+    words,
     zones,
 )
 NUMBERS = np.array([1, 2], np.int64)
@@ -169,6 +175,12 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 and not name.startswith("_")
             ):
                 yield name, value
+
+
+def test_a_client_that_cannot_clone(remote: Any) -> None:
+    """Those before 4.1 cannot, which is told."""
+    with pytest.raises(UnsupportedStatementError, match="cannot clone"):
+        jvm.clone_session(remote)
 
 
 def named_in_tests() -> set[str]:

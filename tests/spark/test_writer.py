@@ -20,6 +20,7 @@ from acidsql.catalog.model import Table
 from acidsql.errors import CardinalityError, DataError
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.local_files import LocalFileIO
+from acidsql.spark import jvm
 from acidsql.storage.write.target import Written
 from tests.spark.naive_reader import Key, read_files, tail_of, visible_rows
 from tests.spark.written import (
@@ -52,8 +53,8 @@ def frame(spark: SparkSession, table: Table, rows: pa.Table, tasks: int = 3) -> 
     """
     types = [spark_type(c.type) for c in table.columns]
     ids = ["bigint", "int", "bigint"] if rows.num_columns > len(types) else []
-    placed = spark.createDataFrame(
-        rows.rename_columns([f"_{i}" for i in range(rows.num_columns)])
+    placed = jvm.frame_of(
+        spark, rows.rename_columns([f"_{i}" for i in range(rows.num_columns)])
     ).repartition(tasks)
     names = [*rows.column_names[: len(ids)], *(c.name for c in table.columns)]
     return placed.selectExpr(
@@ -65,7 +66,7 @@ def frame(spark: SparkSession, table: Table, rows: pa.Table, tasks: int = 3) -> 
 
 
 def ids_frame(spark: SparkSession, keys: list[Key]) -> DataFrame:
-    return spark.createDataFrame(id_table(keys)).repartition(3)
+    return jvm.frame_of(spark, id_table(keys)).repartition(3)
 
 
 @contextmanager

@@ -48,6 +48,7 @@ from acidsql.planner.bind.query_scopes import (
     joined_tables,
 )
 from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
+from acidsql.spark_release import has_star_except
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -382,19 +383,42 @@ class _Walk:
         reads = [r for r in self.scopes.get(id(holder), ()) if r.row_id and r.table.view is None]
         if qualified:
             reads = [r for r in reads if r.alias == cast("exp.Column", parent).table.lower()]
-        if reads:
-            end = self.span(node).end
-            hidden = (
-                [ROW_ID_COLUMN]
-                if qualified
-                else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
-            )
-            behind = self.behind_star(node)
-            edit = Edit(Span(end, end), (f" EXCEPT ({', '.join(hidden)})",))
-            if behind and behind[1].is_mark("("):
-                end = behind[1].end
-                edit = Edit(Span(end, end), (f"{', '.join(hidden)}, ",))
-            self.analysis.edits.append(edit)
+        if not reads:
+            return
+        span = self.span(node)
+        if not has_star_except():
+            self.analysis.edits.append(self.spelled_star(span, holder, reads, qualified=qualified))
+            return
+        hidden = (
+            [ROW_ID_COLUMN]
+            if qualified
+            else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
+        )
+        behind = self.behind_star(node)
+        edit = Edit(Span(span.end, span.end), (f" EXCEPT ({', '.join(hidden)})",))
+        if behind and behind[1].is_mark("("):
+            end = behind[1].end
+            edit = Edit(Span(end, end), (f"{', '.join(hidden)}, ",))
+        self.analysis.edits.append(edit)
+
+    def spelled_star(
+        self, span: Span, select: exp.Select, reads: Sequence[Read], *, qualified: bool
+    ) -> Edit:
+        """The columns that a star stands for. BindError where not all are the catalog's."""
+        if not qualified:
+            if self.visible(select) is None:
+                message = "ROW__ID beside * of joins by USING and of sub-queries needs Spark 4"
+                hint = "Name the columns."
+                raise BindError(message, hint=hint, span=span, source=self.source)
+            reads = self.scopes[id(select)]
+        columns = [
+            (f"{identifier(read.alias)}.", identifier(column.name))
+            for read in reads
+            for column in (*read.table.columns, *read.table.partition_columns)
+        ]
+        words = ", ".join(map("".join, columns))
+        written = columns[0][0] if qualified else ""  # before the star
+        return Edit(span, (words.removeprefix(written),))
 
     def conditions(self, select: exp.Select) -> None:
         """A WHERE over exactly one table and nothing joined to it may be used by that table's scan;

@@ -122,7 +122,7 @@ class Queries:
         fixed = {"spark.sql.adaptive.enabled": "false"} if jvm.is_one_aggregate(df) else {}
         spark = self._resources.spark
         with translated(), self._running.tagged(), settings_during(spark, fixed):
-            return wall_clock(df.toArrow())
+            return wall_clock(jvm.arrow_table(df))
 
     def stream(self, df: DataFrame) -> Iterator[pa.RecordBatch]:
         """The rows, of which many lie on disk until they are asked for."""

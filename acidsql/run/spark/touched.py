@@ -12,9 +12,8 @@ from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.run.spark import merge_job
 from acidsql.spark.write import sinks, writer
-from acidsql.spark.write.bucket_expressions import bucket_number
+from acidsql.spark.write.tasks import with_new_bucket
 from acidsql.storage.partitions import key_names
-from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
 from acidsql.storage.write.touched import Touched, Touching
 
@@ -80,16 +79,8 @@ def _with_new_bucket(target: WriteTarget, rows: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return rows.selectExpr("*", f"CAST(NULL AS int) AS {_BUCKET}")
-    columns = {
-        c.name: (name, c.type)
-        for name, c in zip(data_names(target.table.columns), target.table.columns, strict=True)
-    }
-    return rows.withColumn(
-        _BUCKET,
-        bucket_number(
-            [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
-        ),
-    )
+    rows, number = with_new_bucket(target.table, bucketing, rows)
+    return rows.withColumn(_BUCKET, number)
 
 
 def _counted(target: WriteTarget, rows: DataFrame, counters: Sequence[Counter]) -> Touching:

@@ -5,20 +5,27 @@ Each use stands behind a plain function, which says what it does on Spark Connec
 such process: a value with which the caller takes another way, slower and to the same rows, or an
 UnsupportedStatementError. There is no other way to the ids of files without ACID columns, past
 header lines, to several partitions or a MERGE by Spark's tasks and to Hadoop's file systems: those
-refuse. Spark's internal classes that are named here are pinned by tests/spark/test_jvm.py, the
-answers without a Java process by tests/spark/test_jvm_connect.py.
+refuse. Nor has each Spark all of that: what one has is asked of it, not of its version, and another
+way stands behind the same function where it lacks something. Spark's internal classes that are
+named here are pinned by tests/spark/test_jvm.py, the answers without a Java process by
+tests/spark/test_jvm_connect.py.
 """
 
-from acidsql.spark.jvm.arriving import arrow_schema, collect_arriving
+from acidsql.spark.jvm.arriving import collect_arriving
+from acidsql.spark.jvm.arrow_rows import arrow_schema, arrow_table, with_arrow_function
 from acidsql.spark.jvm.java import (
     JavaObject,
     Jvm,
+    condition_of,
+    is_answer,
     java_causes,
     java_date,
     java_objects,
     jvm,
     longs,
     need_java,
+    query_contexts,
+    spark_error,
 )
 from acidsql.spark.jvm.jobs import (
     add_job_tag,
@@ -44,6 +51,7 @@ from acidsql.spark.jvm.object_filters import (
     with_objects,
 )
 from acidsql.spark.jvm.observing import observed
+from acidsql.spark.jvm.placing import in_numbered_tasks
 from acidsql.spark.jvm.plans import (
     estimated_bytes,
     is_literal,
@@ -64,7 +72,7 @@ from acidsql.spark.jvm.process import (
     launch,
     started_java,
 )
-from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options
+from acidsql.spark.jvm.scans import read_files, read_listed_orc, search_argument_options, struct_of
 from acidsql.spark.jvm.sessions import (
     clone_session,
     drop_view,
@@ -83,6 +91,7 @@ from acidsql.spark.jvm.sessions import (
     take_over,
     working_directory,
 )
+from acidsql.spark.jvm.words import has_empty_structs, is_utf8
 from acidsql.spark.jvm.zones import (
     ZoneFacts,
     same_time_zone,
@@ -98,6 +107,7 @@ __all__ = [
     "ZoneFacts",
     "add_job_tag",
     "arrow_schema",
+    "arrow_table",
     "await_end",
     "bit",
     "bits",
@@ -105,6 +115,7 @@ __all__ = [
     "check_own_process",
     "clone_session",
     "collect_arriving",
+    "condition_of",
     "drop_view",
     "end_jobs",
     "estimated_bytes",
@@ -113,15 +124,19 @@ __all__ = [
     "forget_java",
     "frame_of",
     "hadoop_configuration",
+    "has_empty_structs",
     "has_executors",
     "held",
     "import_view",
+    "in_numbered_tasks",
     "in_session",
+    "is_answer",
     "is_literal",
     "is_lost",
     "is_member",
     "is_of_java",
     "is_one_aggregate",
+    "is_utf8",
     "java_causes",
     "java_date",
     "java_has_ended",
@@ -140,6 +155,7 @@ __all__ = [
     "observed",
     "position",
     "position_in",
+    "query_contexts",
     "read_files",
     "read_listed_orc",
     "reads_the_same",
@@ -153,11 +169,14 @@ __all__ = [
     "same_time_zone",
     "search_argument_options",
     "settings_of",
+    "spark_error",
     "started_java",
+    "struct_of",
     "sum_before",
     "take_over",
     "task_count",
     "wall_clocks",
+    "with_arrow_function",
     "with_objects",
     "working_directory",
     "zone_facts",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, cast
 
 from acidsql.spark.jvm.java import jvm
 
@@ -23,7 +24,6 @@ def collect_arriving(df: DataFrame, take: Callable[[pa.RecordBatch], None]) -> l
     from pyspark.errors.exceptions.captured import unwrap_spark_exception
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
     from pyspark.traceback_utils import SCCallSiteSync
-    from pyspark.util import _load_from_socket
 
     order: list[int] = []
 
@@ -35,7 +35,7 @@ def collect_arriving(df: DataFrame, take: Callable[[pa.RecordBatch], None]) -> l
     with SCCallSiteSync(df.sparkSession.sparkContext):  # type: ignore[no-untyped-call]
         port, secret, server = df._jdf.collectAsArrowToPython()  # type: ignore[operator,unused-ignore]
     try:
-        with _load_from_socket((port, secret), Arriving()) as batches:
+        with _served((port, secret), Arriving()) as batches:
             for batch in batches:
                 take(batch)
     finally:
@@ -44,17 +44,16 @@ def collect_arriving(df: DataFrame, take: Callable[[pa.RecordBatch], None]) -> l
     return order
 
 
-def arrow_schema(df: DataFrame) -> pa.Schema:
-    """The schema that PySpark's ``toArrow`` gives the rows."""
-    from pyspark.sql.pandas.types import to_arrow_schema
+@contextmanager
+def _served(address: tuple[int, str], serializer: Any) -> Iterator[Any]:
+    """What Java serves at an address. PySpark gives a block from Spark 4 on, and just the items
+    before.
+    """
+    from pyspark.sql.pandas import conversion
 
-    large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true"
-    return to_arrow_schema(
-        df.schema,
-        error_on_duplicated_field_names_in_struct=True,
-        timezone="UTC",
-        prefers_large_types=large,
-    )
+    served = cast(Any, conversion)._load_from_socket(address, serializer)
+    with served if hasattr(served, "__enter__") else nullcontext(served) as items:
+        yield items
 
 
 def _order(stream: Any) -> Iterator[int]:

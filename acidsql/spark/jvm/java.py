@@ -1,4 +1,6 @@
-"""Objects of Spark's Java process: classes, arrays and Scala's collections, by py4j."""
+"""Objects of Spark's Java process: classes, arrays and Scala's collections, by py4j; and what the
+Spark that runs has of them, because not each has all.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import ExecutionError, UnsupportedStatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Jvm = Any
 JavaObject = Any
-CATALYST = "org.apache.spark.sql.catalyst.expressions"
-TYPES = "org.apache.spark.sql.types"
+_SQL = "org.apache.spark.sql"
+CATALYST = f"{_SQL}.catalyst.expressions"
+TYPES = f"{_SQL}.types"
 
 
 def jvm(spark: SparkSession) -> Jvm | None:
@@ -55,8 +58,53 @@ def remembered(door: Jvm, key: str, look_up: Callable[[], JavaObject]) -> JavaOb
 
 
 def java_class(door: Jvm, name: str) -> JavaObject:
-    """A Java class by its full name, to call or to take static members from."""
-    return remembered(door, name, lambda: getattr(door, name))
+    """A Java class by its full name, to call or to take static members from. ExecutionError where
+    there is none.
+    """
+    return remembered(door, name, lambda: _existing(getattr(door, name), name))
+
+
+def _existing(given: JavaObject, name: str) -> JavaObject:
+    if _is_package(given):
+        raise ExecutionError(f"Spark has no class {name}")
+    return given
+
+
+def _is_package(given: JavaObject) -> bool:
+    """Whether a name is no class's: py4j takes it for that of a package then."""
+    return type(given).__name__ == "JavaPackage"
+
+
+def has_class(door: Jvm, name: str) -> bool:
+    return bool(remembered(door, f"has {name}", lambda: not _is_package(getattr(door, name))))
+
+
+def sql_class(door: Jvm, name: str) -> JavaObject:
+    """A class of Spark's API, which from Spark 4 on has another for Spark Connect beside it."""
+    classic = f"{_SQL}.classic.{name}"
+    return java_class(door, classic if has_class(door, classic) else f"{_SQL}.{name}")
+
+
+def takes(door: Jvm, kind: str, method: str, arguments: int) -> bool:
+    """Whether a class has a public method that takes as many arguments."""
+
+    def look_up() -> frozenset[tuple[str, int]]:
+        methods = class_object(door, kind).getMethods()
+        return frozenset((str(m.getName()), int(m.getParameterCount())) for m in methods)
+
+    return (method, arguments) in remembered(door, f"methods {kind}", look_up)
+
+
+def constructed(door: Jvm, kind: str, *arguments: Any, later: Sequence[Any] = ()) -> JavaObject:
+    """A new object of a class whose constructor has got more parameters over time: those ``later``
+    are given as far as it takes them.
+    """
+
+    def look_up() -> int:
+        return max(int(c.getParameterCount()) for c in class_object(door, kind).getConstructors())
+
+    taken = remembered(door, f"parameters {kind}", look_up)
+    return java_class(door, kind)(*arguments, *later[: taken - len(arguments)])
 
 
 def class_object(door: Jvm, name: str) -> JavaObject:
@@ -145,3 +193,45 @@ def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
         while java is not None and seen < 20:
             yield str(java.getClass().getName()), str(java.getMessage() or "")
             java, seen = java.getCause(), seen + 1
+
+
+def spark_error(error: BaseException) -> BaseException:
+    """The first of a Java error and its causes that names a condition, as an error of PySpark's:
+    Spark before 4 tells of a job that was aborted. ``error`` itself where there is none.
+    """
+    java = getattr(error, "java_exception", None)
+    # Java may be gone, and not every error of its can be converted
+    with contextlib.suppress(Exception):
+        from pyspark.errors.exceptions.captured import convert_exception
+
+        while java is not None:
+            converted = convert_exception(java)
+            if condition_of(converted):
+                return converted
+            java = java.getCause()
+    return error
+
+
+def condition_of(error: BaseException) -> str | None:
+    """The condition that an error of PySpark's names: "UNRESOLVED_COLUMN.WITH_SUGGESTION"."""
+    asked = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    return None if asked is None else asked()
+
+
+def query_contexts(error: BaseException) -> Sequence[Any]:
+    """Where in a text of SQL an error of PySpark's came from: objects that tell ``startIndex()``,
+    ``stopIndex()`` and ``fragment()``. () where nobody knows.
+    """
+    # Java may be gone, and not every error of its knows
+    with contextlib.suppress(Exception):
+        asked = getattr(error, "getQueryContext", None) or cast(Any, error)._origin.getQueryContext
+        return list(asked())
+    return ()
+
+
+def is_answer(error: BaseException) -> bool:
+    """Whether an error of py4j's is what a Java process has answered: that it lacks a class or
+    method, or that a call of it is wrong.
+    """
+    text = str(error)
+    return "Trace:" in text or "does not exist" in text

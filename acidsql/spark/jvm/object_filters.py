@@ -20,6 +20,8 @@ from acidsql.spark.jvm.java import (
     JavaObject,
     Jvm,
     class_object,
+    constructed,
+    has_class,
     integer,
     java_class,
     longs,
@@ -85,7 +87,9 @@ def position(spark: SparkSession, array: JavaObject, value: JavaObject) -> JavaO
     UnsupportedStatementError on Spark Connect.
     """
     door = need_java(spark)
-    return java_class(door, f"{CATALYST}.objects.StaticInvoke")(
+    return constructed(
+        door,
+        f"{CATALYST}.objects.StaticInvoke",
         class_object(door, "java.util.Arrays"),
         scala_object(door, f"{TYPES}.IntegerType"),
         "binarySearch",
@@ -94,7 +98,7 @@ def position(spark: SparkSession, array: JavaObject, value: JavaObject) -> JavaO
         False,  # propagate nulls: both arguments are known not to be null
         False,  # may return null
         True,  # deterministic
-        none(door),
+        later=[none(door)],
     )
 
 
@@ -305,14 +309,24 @@ def _invoke(
 
 
 def _expression(door: Jvm, column: Column) -> JavaObject:
-    return java_class(door, "org.apache.spark.sql.classic.ExpressionUtils").expression(
-        cast(Any, column)._jc
-    )
+    java = cast(Any, column)._jc
+    return java_class(door, _BETWEEN).expression(java) if _is_wrapped(door) else java.expr()
 
 
 def _column(door: Jvm, expression: JavaObject) -> Column:
-    from pyspark.sql.classic.column import Column
+    if _is_wrapped(door):
+        from pyspark.sql.classic.column import Column
 
-    return Column(
-        java_class(door, "org.apache.spark.sql.classic.ExpressionUtils").column(expression)
-    )
+        return Column(java_class(door, _BETWEEN).column(expression))
+    from pyspark.sql.column import Column as ColumnOfExpression
+
+    java = java_class(door, "org.apache.spark.sql.Column")(expression)
+    return cast("Column", cast(Any, ColumnOfExpression)(java))
+
+
+_BETWEEN = "org.apache.spark.sql.classic.ExpressionUtils"
+
+
+def _is_wrapped(door: Jvm) -> bool:
+    """Whether a column has a node of its own, and its expression stands behind it (Spark 4)."""
+    return has_class(door, _BETWEEN)

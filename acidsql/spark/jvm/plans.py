@@ -14,6 +14,7 @@ from acidsql.spark.jvm.java import (
     remembered,
     scala_object,
     seq,
+    sql_class,
 )
 
 if TYPE_CHECKING:
@@ -205,9 +206,7 @@ def limit_each_task(frame: DataFrame, rows: int) -> DataFrame:
     local_limit = java_class(door, "org.apache.spark.sql.catalyst.plans.logical.LocalLimit")
     limited = local_limit(integer(door, rows), java.queryExecution().logical())
     return DataFrame(
-        java_class(door, "org.apache.spark.sql.classic.Dataset").ofRows(
-            frame.sparkSession._jsparkSession, limited
-        ),
+        sql_class(door, "Dataset").ofRows(frame.sparkSession._jsparkSession, limited),
         frame.sparkSession,
     )
 

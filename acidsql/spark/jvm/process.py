@@ -44,9 +44,7 @@ def check_own_process() -> None:
 
     Both would talk over one connection to Java, and get each other's answers.
     """
-    context = sys.modules.get("pyspark.core.context")
-    gateway = None if context is None else context.SparkContext._gateway
-    java = getattr(gateway, "proc", None)
+    java = getattr(_gateway_if_any(), "proc", None)
     if java is None or java.returncode is not None or not hasattr(os, "waitid"):
         return
     try:
@@ -57,8 +55,7 @@ def check_own_process() -> None:
 
 def java_has_ended() -> bool:
     """Whether the Java process that this one has started is gone: killed, or out of memory."""
-    context = sys.modules.get("pyspark.core.context")
-    java = None if context is None else getattr(context.SparkContext._gateway, "proc", None)
+    java = getattr(_gateway_if_any(), "proc", None)
     if java is None or not hasattr(os, "waitid"):
         return java is not None and java.poll() is not None
     try:  # it may be another process's, which poll() would take for an end
@@ -89,8 +86,13 @@ def is_of_java(error: BaseException) -> bool:
 
 def started_java() -> bool:
     """Whether the Java process is one that ``launch`` has started."""
-    context = sys.modules.get("pyspark.core.context")
-    return context is not None and _own is not None and context.SparkContext._gateway is _own
+    return _own is not None and _gateway_if_any() is _own
+
+
+def _gateway_if_any() -> Any:
+    """PySpark's connection to a Java process; None without any, for which it is not imported."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return None if context is None else context._gateway
 
 
 def forget_java() -> None:

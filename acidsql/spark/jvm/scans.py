@@ -23,6 +23,7 @@ from acidsql.spark.jvm.java import (
     scala_map,
     scala_object,
     seq,
+    takes,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def read_listed_orc(
     cache.putLeafFiles(root, _file_statuses(spark, urls, sizes))
     if not cache.getLeafFiles(root).isDefined():  # no cache, or too many for it
         return None
-    fields = java.parseDataType(_struct(schema).json())
+    fields = java.parseDataType((struct_of(schema) if isinstance(schema, str) else schema).json())
     nothing = scala_object(door, f"{_SOURCES}.PartitionSpec").emptySpec()
     some = java_class(door, "scala.Some")
     everywhere = scala_map(door, [("recursiveFileLookup", "true")])
@@ -194,10 +195,13 @@ def _int_function(door: Jvm, handle: JavaObject) -> JavaObject:
     )
 
 
-def _struct(schema: StructType | str) -> StructType:
-    from pyspark.sql.types import StructType
+def struct_of(ddl: str) -> StructType:
+    """The type of rows with columns that are written as in CREATE TABLE."""
+    from pyspark.sql import types
 
-    return cast(StructType, StructType.fromDDL(schema)) if isinstance(schema, str) else schema
+    if hasattr(types.StructType, "fromDDL"):
+        return cast("StructType", types.StructType.fromDDL(ddl))
+    return cast("StructType", types._parse_datatype_string(ddl))
 
 
 def search_argument_options(
@@ -219,8 +223,9 @@ def search_argument_options(
         for kind, column, arguments in tests
     ]
     schema = java_class(door, f"{TYPES}.StructType").fromDDL(ddl)
-    orc = java_class(door, "org.apache.spark.sql.execution.datasources.orc.OrcFilters")
-    argument = orc.createFilter(schema, seq(door, *filters), none(door))
+    orc = f"{_SOURCES}.orc.OrcFilters"
+    options = [none(door)] if takes(door, orc, "createFilter", 3) else []
+    argument = java_class(door, orc).createFilter(schema, seq(door, *filters), *options)
     if not argument.isDefined():
         return {}
     conf = java_class(door, "org.apache.hadoop.conf.Configuration")(False)

@@ -8,9 +8,10 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from acidsql.errors import InterfaceError
+from acidsql.errors import InterfaceError, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
-from acidsql.spark.jvm.java import JavaObject, java_class, jvm, need_java
+from acidsql.spark.jvm.arrow_rows import frame_of_table
+from acidsql.spark.jvm.java import JavaObject, jvm, need_java, sql_class
 from acidsql.spark.jvm.process import check_own_process, java_has_ended
 from acidsql.spark.jvm.zones import same_time_zone, wall_clocks
 
@@ -51,9 +52,7 @@ def take_over() -> Callable[[], object] | None:
     door = None if spark is None else jvm(spark)
     if spark is None or door is None:
         return None
-    java_class(door, "org.apache.spark.sql.classic.SparkSession").setActiveSession(
-        spark._jsparkSession
-    )
+    sql_class(door, "SparkSession").setActiveSession(spark._jsparkSession)
     return spark.sparkContext.cancelAllJobs
 
 
@@ -99,10 +98,16 @@ def clone_session(spark: SparkSession) -> SparkSession:
     from then on each has its own.
 
     On Spark Connect the server makes it, and keeps it until ``release_clone``.
+    UnsupportedStatementError where the client has no way to ask for it.
     """
     from pyspark.sql import SparkSession
 
     if jvm(spark) is None:
+        if not hasattr(spark, "cloneSession"):
+            raise UnsupportedStatementError(
+                "this client of Spark Connect cannot clone its session",
+                hint="Spark Connect needs pyspark 4.1 or newer; classic sessions do not.",
+            )
         _ = spark.version  # the server has no session to clone before it was asked something
         return cast(SparkSession, cast(Any, spark).cloneSession())
     return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
@@ -129,11 +134,11 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
 
     door = jvm(spark)
     if door is None:
-        return spark.createDataFrame(rows)
-    sessions = java_class(door, "org.apache.spark.sql.classic.SparkSession")
+        return frame_of_table(spark, rows)
+    sessions = sql_class(door, "SparkSession")
     before, of_java = SparkSession._activeSession, sessions.getActiveSession()
     try:
-        return spark.createDataFrame(rows)
+        return frame_of_table(spark, rows)
     finally:
         SparkSession._activeSession = before
         if of_java.isDefined():
@@ -194,9 +199,7 @@ def in_session(spark: SparkSession, frame: DataFrame) -> DataFrame:
     if door is None:
         return frame
     plan = cast(Any, frame)._jdf.queryExecution().analyzed()
-    return DataFrame(
-        door.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark
-    )
+    return DataFrame(sql_class(door, "Dataset").ofRows(spark._jsparkSession, plan), spark)
 
 
 def drop_view(spark: SparkSession, name: str) -> None:

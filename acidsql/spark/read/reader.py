@@ -28,6 +28,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
+from acidsql.spark import jvm
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
 from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
@@ -402,10 +403,8 @@ def _partition_values(snapshot: TableSnapshot) -> PartitionValues:
 
 
 def _with_hive_types(ddl: str, limited: dict[str, Column], *, nested: bool) -> StructType:
-    from pyspark.sql.types import StructType
-
-    schema = cast(StructType, StructType.fromDDL(ddl))
-    fields = cast(StructType, schema["row"].dataType).fields if nested else schema.fields
+    schema = jvm.struct_of(ddl)
+    fields = cast("StructType", schema["row"].dataType).fields if nested else schema.fields
     for field_ in fields:
         if field_.name in limited:
             field_.metadata = {HIVE_TYPE: str(limited[field_.name].type)}

@@ -27,6 +27,7 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.spark_words import identifier, spark_type, text_literal
+from acidsql.spark import jvm
 
 LINE = "value"
 """The column of lines."""
@@ -61,12 +62,12 @@ def cells(columns: Sequence[Column], text: TextFormat) -> list[str]:
     """The texts of a LINE, as an array CELLS, and whether it IS_UTF8; if it is not, each character
     stands for a byte.
     """
-    line = f"IF(is_valid_utf8({LINE}), {LINE}, decode(CAST({LINE} AS binary), '{_BYTES}'))"
+    line = f"IF({jvm.is_utf8(LINE)}, {LINE}, decode(CAST({LINE} AS binary), '{_BYTES}'))"
     cut = (
         f"split({_set_aside(line, text)}, {text_literal(_pattern(text.separators[0]))},"
         f" {len(columns) + 1})"
     )
-    return [f"{cut} AS {CELLS}", f"is_valid_utf8({LINE}) AS {IS_UTF8}"]
+    return [f"{cut} AS {CELLS}", f"{jvm.is_utf8(LINE)} AS {IS_UTF8}"]
 
 
 def texts(columns: Sequence[Column], text: TextFormat) -> list[str]:

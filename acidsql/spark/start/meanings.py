@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 
 from acidsql.errors import (
     BindError,
@@ -23,6 +24,7 @@ from acidsql.planner.bind.functions import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import refused_time
 from acidsql.spark.start.translation import syntax_span
+from acidsql.spark_release import releases_text
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
     ("UNRESOLVED_COLUMN", ColumnNotFoundError),
@@ -34,6 +36,12 @@ _CORRUPT = (
     "com.google.protobuf.",
     "org.apache.orc.protobuf.",
 )
+_UNREAD = (
+    "FAILED_READ_FILE",
+    "Encountered error while reading file",
+    "the underlying files have been updated",
+)
+"""Words of the errors of files that cannot be read: those of Spark 4, and of Spark 3."""
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "PATH_NOT_FOUND")
 _IS_GONE = "a data file is gone:"
 _FILE = re.compile(
@@ -50,6 +58,7 @@ def translate(error: BaseException) -> Error:
     """
     if isinstance(error, Error):
         return error
+    error = jvm.spark_error(error)
     ours = _meaning(error)
     ours.fragment = ours.fragment or _fragment(error)
     return ours
@@ -60,11 +69,13 @@ def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for eac
         return NestingError("the statement is nested too deeply for Spark", hint=HINT)
     if (refused := refused_time(str(error))) is not None:
         return refused
+    if "pyspark" not in sys.modules:  # it may not be installed, and is asked for nothing
+        return _execution_error(error)
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     if isinstance(error, PySparkException):
-        condition = error.getCondition() or ""
-        message = tidy(error.getMessage() if condition else str(error))
+        condition = jvm.condition_of(error) or ""
+        message = tidy(_message(error) if condition else str(error))
         span = _span(error)
         if condition == "PATH_NOT_FOUND":  # found by Spark Connect when it looks at a scan
             return _gone(message.partition(": ")[2])
@@ -84,6 +95,12 @@ def _meaning(error: BaseException) -> Error:  # noqa: C901 (flat: a case for eac
         if (error.getSqlState() or "").startswith("22"):
             return DataError(message, sqlstate=error.getSqlState(), span=span)
     return _execution_error(error)
+
+
+def _message(error: BaseException) -> str:
+    """PySpark tells its message by itself from Spark 4 on."""
+    asked = getattr(error, "getMessage", None)
+    return str(error) if asked is None else str(asked())
 
 
 _ARROW_NESTING = ("Max recursion depth reached", "Invalid flatbuffers message")
@@ -107,16 +124,27 @@ def _is_nesting(error: BaseException) -> bool:
 def _execution_error(error: BaseException) -> Error:
     causes = list(jvm.java_causes(error))
     for name, message in causes:
-        if "FAILED_READ_FILE" in message or name.startswith(_CORRUPT):
+        if any(words in message for words in _UNREAD) or name.startswith(_CORRUPT):
             return _unreadable(error, message)
         if name == "java.lang.OutOfMemoryError":
             return ExecutionError(
                 "Spark ran out of memory", detail=message, hint="Give it more: spark.driver.memory."
             )
     if type(error).__module__.startswith("py4j") and not causes:
+        if jvm.is_answer(error):
+            return _lacking(str(error))
         return java_is_gone(tidy(str(error)))
     name, message = causes[-1] if causes else (type(error).__name__, str(error))
     return ExecutionError(tidy(message) or name, detail=name if causes else None)
+
+
+def _lacking(words: str) -> ExecutionError:
+    """The error of a call that Spark's Java process does not know, or takes otherwise."""
+    return ExecutionError(
+        "Spark lacks what acidsql asks of it",
+        detail=words.strip().partition("\n\tat ")[0],
+        hint=f"acidsql is made for Spark {releases_text()}.",
+    )
 
 
 def java_is_gone(words: str = "") -> ExecutionError:
@@ -144,7 +172,12 @@ def _unreadable(error: BaseException, message: str) -> Error:
     if any(mark in text for text in texts for mark in _GONE):
         return _gone(path)
     reason = next(
-        (text for text in reversed(texts[:-1]) if text and "FAILED_READ_FILE" not in text), None
+        (
+            text
+            for text in reversed(texts[:-1])
+            if text and not any(words in text for words in _UNREAD)
+        ),
+        None,
     )
     return FormatError(
         f'cannot read file "{_local(path)}"', detail=tidy(reason) if reason else None
@@ -173,17 +206,23 @@ def _local(path: str | None) -> str:
     return re.sub(r"^file:/{1,3}", "/", path) if path else "?"
 
 
+_BEHIND = re.compile(
+    r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'|\.?\(line \d+, pos \d+\)\s*\n|\.?; line \d+ pos \d+"
+)
+"""What follows on the words of Spark's that a user needs."""
+
+
 def tidy(message: str) -> str:
     """Spark's text without its error class, SQLSTATE, plan and stack trace."""
     text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", message.strip())
-    text = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n== |;\n'", text, maxsplit=1)[0]
+    text = _BEHIND.split(text, maxsplit=1)[0]
     text = text.replace('set "spark.sql.ansi.enabled" to "false"', "SET acidsql.ansi=false")
     return text.strip().rstrip(".")
 
 
 def _span(error: BaseException) -> Span | None:
     with contextlib.suppress(Exception):
-        for context in error.getQueryContext():  # type: ignore[attr-defined]
+        for context in jvm.query_contexts(error):
             if context.stopIndex() >= context.startIndex() >= 0:
                 return Span(context.startIndex(), context.stopIndex() + 1)
     return None
@@ -191,7 +230,7 @@ def _span(error: BaseException) -> Span | None:
 
 def _fragment(error: BaseException) -> str | None:
     with contextlib.suppress(Exception):
-        for context in error.getQueryContext():  # type: ignore[attr-defined]
+        for context in jvm.query_contexts(error):
             if fragment := context.fragment().strip():
                 return str(fragment)
     return None

@@ -30,6 +30,7 @@ from acidsql.spark.start.class_archive import DRIVER_OPTIONS
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.meanings import tidy
+from acidsql.spark_release import NEWEST, OLDEST, release_of, release_text, releases_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,21 +86,29 @@ _STARTING = threading.Lock()
 """A process has one Java process, started by the first of its sessions that wants it."""
 
 
-OLDEST_PYSPARK = "4.3"
-"""The least release that pyproject.toml has. Newer ones than it has are tried."""
-
-
 def check_version(installed: str) -> None:
-    """ExecutionError for a pyspark that is too old, whose classes are not those asked for here."""
-    numbers = [
-        tuple(map(int, re.findall(r"\d+", text)[:2])) for text in (installed, OLDEST_PYSPARK)
-    ]
-    if numbers[0] < numbers[1]:
+    """ExecutionError for a pyspark that is too old, whose classes are not those asked for here; a
+    warning for one that is newer than those acidsql was tried with.
+    """
+    release = release_of(installed)
+    if release < OLDEST:
         raise ExecutionError(
-            f"pyspark {installed} is too old: acidsql needs {OLDEST_PYSPARK} or newer",
-            hint=f"pip install 'pyspark~={OLDEST_PYSPARK}.0', in the environment of"
+            f"pyspark {installed} is too old: acidsql works with Spark {releases_text()}",
+            hint=f"pip install 'pyspark~={release_text(NEWEST)}.0', in the environment of"
             f" {sys.executable}.",
         )
+    if release > NEWEST:
+        words = f"pyspark {installed} is newer than what acidsql was tried with: Spark"
+        warnings.warn(f"{words} {releases_text()}", stacklevel=2)
+
+
+def _not_installed(error: ModuleNotFoundError) -> ExecutionError:
+    return ExecutionError(
+        "this needs Spark, and pyspark is not installed",
+        detail=str(error),
+        hint=f"pip install 'pyspark~={release_text(NEWEST)}.0', in the environment of"
+        f" {sys.executable}; Spark {releases_text()} will do.",
+    )
 
 
 def start(
@@ -112,7 +121,10 @@ def start(
     (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
     with _STARTING, _quiet_python():
-        import pyspark
+        try:
+            import pyspark
+        except ModuleNotFoundError as error:
+            raise _not_installed(error) from error
         from pyspark.sql import SparkSession
 
         check_version(pyspark.__version__)

@@ -24,13 +24,16 @@ from acidsql.acid.hashing.bucketing import Version
 from acidsql.acid.hashing.murmur import SEED
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import NotSupportedError
+from acidsql.spark import jvm
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 Source = tuple[str, HiveType]
 """A SQL expression and its Hive type; it is repeated in the result, so it should be a mere column.
 """
+
+BUCKET = "acidsql_bucket_number"
 
 SEED_LITERAL = 1867871456
 """Spark's ``hash`` of this int is 104729, Hive's seed."""
@@ -43,19 +46,23 @@ within a bigint.
 """
 
 
-def bucket_number(columns: Sequence[Source], count: int, version: int = 2) -> Column:
-    """The bucket of each row, 0 to ``count - 1``, for every type that Hive can bucket by."""
+def with_bucket_number(
+    rows: DataFrame, columns: Sequence[Source], count: int, version: int = 2
+) -> tuple[DataFrame, Column]:
+    """The rows and, as a column of them, the bucket of each, 0 to ``count - 1``, for every type
+    that Hive can bucket by. They may have a column BUCKET then.
+    """
     from pyspark.sql import functions
 
     if _is_native(columns, version):
-        return functions.expr(bucket_number_sql(columns, count, version))
+        return rows, functions.expr(bucket_number_sql(columns, count, version))
     function = _arrow_function([str(t) for _, t in columns], count, 1 if version == 1 else 2)
-    in_arrow: Callable[..., Column] = functions.arrow_udf(function, returnType="int")  # type: ignore[attr-defined]  # not in the stubs
-    return in_arrow(*(functions.expr(sql) for sql, _ in columns))
+    return jvm.with_arrow_function(rows, BUCKET, "int", function, [sql for sql, _ in columns])
 
 
 def bucket_number_sql(columns: Sequence[Source], count: int, version: int = 2) -> str:
-    """``bucket_number`` as a Spark SQL expression; NotSupportedError where Spark has none.
+    """The number of ``with_bucket_number`` as a Spark SQL expression; NotSupportedError where Spark
+    has none.
 
     Spark takes that of a text to be nondeterministic: it may stand in a projection or a
     repartitioning, not in a join condition. A text that is not UTF-8 makes the statement fail.
@@ -116,7 +123,7 @@ def _smallint(sql: str) -> str:
     """SQL for the hash of a smallint. Two bytes are a tail and no block: Spark's ``hash`` has no
     form for them.
     """
-    high_then_low = f"((shiftleft({sql} & 255, 24) >> 16) ^ ({sql} >> 8))"
+    high_then_low = f"(shiftright(shiftleft({sql} & 255, 24), 16) ^ shiftright({sql}, 8))"
     block = _rotate_15(f"(({high_then_low} & {_MASK}L) * {_C1}L & {_MASK}L)")
     state = f"(({block} * {_C2}L & {_MASK}L) ^ {SEED ^ 2}L)"
     for shift, factor in _FINISH:
@@ -157,7 +164,7 @@ def _text(sql: str) -> str:
     """
     call = f"reflect('org.apache.commons.codec.digest.MurmurHash3', 'hash32', coalesce({sql}, ''))"
     return (
-        f"IF(is_valid_utf8({sql}), CAST({call} AS BIGINT), raise_error('a text that is not UTF-8"
+        f"IF({jvm.is_utf8(sql)}, CAST({call} AS BIGINT), raise_error('a text that is not UTF-8"
         " cannot be bucketed'))"
     )
 

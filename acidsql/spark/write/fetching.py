@@ -59,10 +59,10 @@ def fetch(target: WriteTarget, rows: DataFrame, max_bytes: int | None) -> pa.Tab
     is forced. One row is never too much.
     """
     if max_bytes is None or target.force_path == "small":
-        return rows.toArrow()
+        return jvm.arrow_table(rows)
     limit = max(1, max_bytes // (jvm.row_bytes(rows) or _VALUE_BYTES * max(1, len(rows.columns))))
     try:
-        table = _bounded(rows, limit + 1, max_bytes).toArrow()
+        table = jvm.arrow_table(_bounded(rows, limit + 1, max_bytes))
     except Exception as error:
         if _TOO_LARGE in str(error):
             return None

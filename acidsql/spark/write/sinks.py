@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
 from acidsql.acid.orc_tail import OrcCodec
-from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
+from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 MAX_TASKS = MAX_BUCKET_ID + 1
 """A task of an INSERT into a table without buckets writes the bucket of its own number."""
 
-DECODED_BUCKET = "CASE WHEN bucket >> 29 = 1 THEN (bucket >> 16) & 4095 ELSE bucket END"
+_IS_CODED = "shiftright(bucket, 29) = 1"
+DECODED_BUCKET = f"CASE WHEN {_IS_CODED} THEN shiftright(bucket, 16) & 4095 ELSE bucket END"
 """The bucket number in Spark SQL, for both versions of the codec (acid.bucket_codec)."""
 
 SINK = "acidsql_sink"
@@ -56,6 +57,7 @@ BUCKET_DIRECTORY = "acidsql_bucket"
 STATEMENT = "acidsql_statement"
 OLD_IDS = ("acidsql_write_id", "acidsql_bucket_property", "acidsql_row_id")
 
+_ROW = ROW_FIELD
 _TASK = "acidsql_task"
 _IS_NEW = f"({SINK} & 1) = 0"
 _STATEMENT_OF_SINK = f"shiftright({SINK}, 1)"
@@ -100,11 +102,12 @@ def insert_events(target: WriteTarget, rows: DataFrame) -> DataFrame:
     keys = key_names(target.table)
     counted, number = _counted(rows.sortWithinPartitions(*keys) if keys else rows, keys)
     ids = [f"{target.write_id}L", _bucket_property(target, "spark_partition_id()"), number]
-    return counted.selectExpr(
+    events = counted.selectExpr(
         *_event(str(INSERT_OPERATION), ids, target),
         *stored_columns(target.table.columns, counted),
         *keys,
     )
+    return _with_row(target, events)
 
 
 def update_events(target: WriteTarget, changed: DataFrame) -> DataFrame:
@@ -182,18 +185,32 @@ def _of_both_kinds(target: WriteTarget, rows: DataFrame, number: str, bucket: st
     ids = [f"IF({_IS_NEW}, {inserted}, {old})" for inserted, old in zip(new, OLD_IDS, strict=True)]
     values = [f"IF({_IS_NEW}, {name}, NULL) AS {name}" for name in data_names(target.table.columns)]
     operation = f"IF({_IS_NEW}, {INSERT_OPERATION}, {DELETE_OPERATION})"
-    return rows.selectExpr(*_event(operation, ids, target), *values, SINK, *key_names(target.table))
+    event = _event(operation, ids, target)
+    events = rows.selectExpr(*event, *values, SINK, *key_names(target.table))
+    return _with_row(target, events)
 
 
 def _event(operation: str, ids: Sequence[str], target: WriteTarget) -> list[str]:
-    """The columns of an event beside the values."""
+    """The columns of an event beside the values; _ROW is not what it will be yet."""
     named = [f"{value} AS {name}" for value, name in zip(ids, ID_FIELDS, strict=True)]
     return [
         f"{operation} AS operation",
         *named,
         f"{target.write_id}L AS {CURRENT}",
-        "named_struct() AS row",
+        f"NULL AS {_ROW}",
     ]
+
+
+def _with_row(target: WriteTarget, events: DataFrame) -> DataFrame:
+    """Flat events with their struct ``row``: an empty one, or one of the first value where Spark
+    has no empty ones. Both are the same types one after the other, as ``edit_tail`` wants them.
+    """
+    from pyspark.sql import functions as F
+
+    if jvm.has_empty_structs(events.sparkSession):
+        return events.withColumn(_ROW, F.expr("named_struct()"))
+    first = data_names(target.table.columns)[0]
+    return events.withColumn(_ROW, F.struct(first)).drop(first)
 
 
 def _bucket_property(target: WriteTarget, task: str) -> str:
@@ -243,7 +260,7 @@ def delete_events(
         f"{DECODED_BUCKET} AS {BUCKET_DIRECTORY}",
     )
     hashed = f"xxhash64({', '.join([BUCKET_DIRECTORY, *keys])})" if keys else BUCKET_DIRECTORY
-    by_bucket = located.repartitionById(tasks, expression(f"pmod({hashed}, {tasks})"))
+    by_bucket = jvm.in_numbered_tasks(located, tasks, expression(f"pmod({hashed}, {tasks})"))
     row = (
         "struct<"
         + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns)
@@ -266,18 +283,19 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     A column STATEMENT tells which statement wrote them, 0 for all where they come to lie in
     ``one_base``.
     """
-    statement = "0" if one_base else "CASE WHEN bucket >> 29 = 1 THEN bucket & 4095 ELSE 0 END"
+    statement = "0" if one_base else f"CASE WHEN {_IS_CODED} THEN bucket & 4095 ELSE 0 END"
     located = rows.selectExpr(
         *ID_FIELDS, *stored_columns(target.table.columns, rows), f"{statement} AS {STATEMENT}"
     )
-    in_tasks = located.repartitionById(tasks, expression(DECODED_BUCKET)).sortWithinPartitions(
-        STATEMENT, *ID_FIELDS
-    )
-    return in_tasks.selectExpr(
+    in_tasks = jvm.in_numbered_tasks(
+        located, tasks, expression(DECODED_BUCKET)
+    ).sortWithinPartitions(STATEMENT, *ID_FIELDS)
+    events = in_tasks.selectExpr(
         *_event(str(INSERT_OPERATION), ID_FIELDS, target),
         *data_names(target.table.columns),
         STATEMENT,
     )
+    return _with_row(target, events)
 
 
 def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFrame:
@@ -285,14 +303,15 @@ def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFr
     bucket in the task of its number, sorted.
     """
     stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns, rows))
-    in_tasks = stored.repartitionById(tasks, expression(DECODED_BUCKET))
-    return in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
+    in_tasks = jvm.in_numbered_tasks(stored, tasks, expression(DECODED_BUCKET))
+    events = in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
         f"{INSERT_OPERATION} AS operation",
         *ID_FIELDS,
         CURRENT,
-        "named_struct() AS row",
+        f"NULL AS {_ROW}",
         *data_names(target.table.columns),
     )
+    return _with_row(target, events)
 
 
 def stored_columns(columns: Sequence[Column], rows: DataFrame) -> list[str]:
@@ -308,7 +327,7 @@ def stored_columns(columns: Sequence[Column], rows: DataFrame) -> list[str]:
 
 
 def expression(sql: str) -> SparkColumn:
-    """A task number as ``repartitionById`` wants it."""
+    """A task number as ``in_numbered_tasks`` wants it."""
     from pyspark.sql import functions
 
     return functions.expr(f"int({sql})")

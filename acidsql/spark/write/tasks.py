@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Bucketing, Table
 from acidsql.spark import jvm
 from acidsql.spark.write import sinks
-from acidsql.spark.write.bucket_expressions import bucket_number
+from acidsql.spark.write.bucket_expressions import BUCKET, with_bucket_number
 from acidsql.storage.stored import data_names
 from acidsql.storage.write.target import WriteTarget
 
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+_NEW_BUCKET = "acidsql_new_bucket"
+
+
 def in_tasks_of_buckets(target: WriteTarget, rows: DataFrame) -> DataFrame:
     """The rows in tasks whose numbers are bucket numbers."""
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(rows)
-    return rows.repartitionById(bucketing.count, _bucket_of_row(target.table, bucketing))
+    rows, number = with_new_bucket(target.table, bucketing, rows)
+    return jvm.in_numbered_tasks(rows, bucketing.count, number).drop(BUCKET)
 
 
 def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> DataFrame:
@@ -34,23 +38,27 @@ def in_tasks_of_merge(target: WriteTarget, rows: DataFrame, inserting: str) -> D
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(rows)
-    new = _bucket_of_row(target.table, bucketing)
-    located = rows.withColumn("acidsql_new_bucket", new)
-    number = F.when(F.expr(inserting), F.col("acidsql_new_bucket")).otherwise(
+    rows, new = with_new_bucket(target.table, bucketing, rows)
+    located = rows.withColumn(_NEW_BUCKET, new)
+    number = F.when(F.expr(inserting), F.col(_NEW_BUCKET)).otherwise(
         sinks.expression(sinks.DECODED_BUCKET)
     )
-    return located.repartitionById(bucketing.count, number.cast("int")).drop("acidsql_new_bucket")
+    placed = jvm.in_numbered_tasks(located, bucketing.count, number.cast("int"))
+    return placed.drop(BUCKET, _NEW_BUCKET)
 
 
-def _bucket_of_row(table: Table, bucketing: Bucketing) -> Column:
-    """The bucket of a row that is written anew, by the values of its columns."""
+def with_new_bucket(
+    table: Table, bucketing: Bucketing, rows: DataFrame
+) -> tuple[DataFrame, Column]:
+    """Rows that are written anew, and the bucket of each by the values of its columns: see
+    ``with_bucket_number``.
+    """
     columns = {
         c.name: (name, c.type)
         for name, c in zip(data_names(table.columns), table.columns, strict=True)
     }
-    return bucket_number(
-        [columns[name] for name in bucketing.columns], bucketing.count, bucketing.version
-    )
+    sources = [columns[name] for name in bucketing.columns]
+    return with_bucket_number(rows, sources, bucketing.count, bucketing.version)
 
 
 def _in_few_tasks(rows: DataFrame) -> DataFrame:
@@ -75,4 +83,4 @@ def in_tasks_of_old_rows(target: WriteTarget, changed: DataFrame) -> DataFrame:
     bucketing = target.table.bucketing
     if bucketing is None:
         return _in_few_tasks(changed)
-    return changed.repartitionById(bucketing.count, sinks.expression(sinks.DECODED_BUCKET))
+    return jvm.in_numbered_tasks(changed, bucketing.count, sinks.expression(sinks.DECODED_BUCKET))

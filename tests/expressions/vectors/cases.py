@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import DecimalType, parse_type
+from acidsql.spark_release import has_colon_casts
 
 TYPES = {
     "x": "boolean", "x2": "boolean",
@@ -255,7 +256,7 @@ CASES: dict[str, list[str]] = {
             "NULL": "int string decimal(3,1) date",
         }.items()
         for target in targets.split()
-    ] + ["int(f)", "float(i)", "boolean(i)", "tinyint(i)", "smallint(b)", "bigint(n)", "timestamp(d)", "string(d)", "double(n)", "date(t)", "i::bigint"],
+    ] + ["int(f)", "float(i)", "boolean(i)", "tinyint(i)", "smallint(b)", "bigint(n)", "timestamp(d)", "string(d)", "double(n)", "date(t)"] + ["i::bigint"] * has_colon_casts(),
     "UPPER": ["upper(s)", "ucase(c)", "upper('grün жук 日本')", "upper(i)"],
     "LOWER": ["lower(s)", "lcase(v)"],
     "LENGTH": ["length(s)", "length(c)", "length(z)", "char_length(s)", "length(i)", "len(v)", "character_length(s)"],

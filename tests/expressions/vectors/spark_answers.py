@@ -99,20 +99,20 @@ def spark_answers(
     spark: SparkSession, asked: Sequence[tuple[str, Sequence[bool]]]
 ) -> list[tuple[pa.DataType, list[Any]]]:
     """Of each expression its type and its value for each row it is asked of."""
+    from acidsql.spark import jvm
+
     answers: list[tuple[pa.DataType, list[Any]]] = []
     for start in range(0, len(asked), _AT_ONCE):
         part = asked[start : start + _AT_ONCE]
         masks = {f"ask{i}": pa.array(mask, pa.bool_()) for i, (_, mask) in enumerate(part)}
-        given = spark.table(VIEW).toArrow()
+        given = jvm.arrow_table(spark.table(VIEW))
         for name, mask in masks.items():
             given = given.append_column(name, mask)
-        from acidsql.spark import jvm
-
         jvm.frame_of(spark, given).createOrReplaceTempView("vector_asked")
         parts = ", ".join(
             f"CASE WHEN ask{i} THEN ({sql}) END AS a{i}" for i, (sql, _) in enumerate(part)
         )
-        answer = spark.sql(f"SELECT {parts} FROM vector_asked ORDER BY row").toArrow()
+        answer = jvm.arrow_table(spark.sql(f"SELECT {parts} FROM vector_asked ORDER BY row"))
         answers += [(column.type, shown(column)) for column in answer.columns]
     return answers
 
@@ -135,12 +135,13 @@ def moment_answers(
     )
     jvm.frame_of(spark, given).createOrReplaceTempView("moment_offsets")
     asked = ", ".join(f"({sql}) AS a{i}" for i, sql in enumerate(sqls))
-    answer = spark.sql(
+    asked_of = spark.sql(
         f"SELECT d, t, current_timestamp() AS now, {asked} FROM (SELECT row,"
         " date_add(current_date(), days) AS d,"
         " timestamp_micros(unix_micros(current_timestamp()) + microseconds) AS t"
         " FROM moment_offsets) ORDER BY row"
-    ).toArrow()
+    )
+    answer = jvm.arrow_table(asked_of)
     rows = pa.record_batch(
         {
             "d": answer["d"].combine_chunks(),

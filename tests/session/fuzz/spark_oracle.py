@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from acidsql.catalog import types
 from acidsql.catalog.types import HiveType
 from acidsql.errors import CardinalityError, DataError, Error, IntegrityError
+from acidsql.spark import jvm
 from acidsql.spark.start.session import derive
 from tests.session.fuzz.random_dml import (
     Boundary,
@@ -267,7 +268,7 @@ class Oracle:
                 [None if s is None else source[s] for _, s in pairs], pa.struct(list(schema))
             ),
         }
-        self.spark.createDataFrame(pa.table(columns)).createOrReplaceTempView("pairs")
+        jvm.frame_of(self.spark, pa.table(columns)).createOrReplaceTempView("pairs")
         return self._values(texts, "pairs")
 
     # ---- rows
@@ -280,10 +281,10 @@ class Oracle:
         for name in self.stale:
             self._view(name, self.rows[name], self.schemas[name])
         self.stale.clear()
-        return self.spark.sql(text).toArrow()
+        return jvm.arrow_table(self.spark.sql(text))
 
     def _view(self, name: str, rows: list[Row], schema: pa.Schema) -> None:
-        self.spark.createDataFrame(pa.Table.from_pylist(rows, schema)).createOrReplaceTempView(name)
+        jvm.frame_of(self.spark, pa.Table.from_pylist(rows, schema)).createOrReplaceTempView(name)
 
     def _values(self, texts: Sequence[str], origin: str) -> list[tuple[Any, ...]]:
         named = ", ".join(f"{text} AS v{n}" for n, text in enumerate(texts))

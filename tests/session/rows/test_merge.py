@@ -20,6 +20,7 @@ from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.run.spark import merge_queries
 from acidsql.session import Session
+from acidsql.spark import jvm
 from tests.lengths import seeds
 from tests.session.rows.merge_model import JOINS, Row, merged, random_clauses, random_row
 from tests.session.rows.ways import WAYS, take
@@ -194,7 +195,7 @@ def test_sources_of_every_kind(spark: SparkSession, warehouse: Path, tmp_path: P
     """A temporary view of the session handed in, a file, a query with a common table expression,
     the target itself, a view.
     """
-    spark.createDataFrame(pa.table({"id": [1, 9], "n": [7, 7]})).createOrReplaceTempView(
+    jvm.frame_of(spark, pa.table({"id": [1, 9], "n": [7, 7]})).createOrReplaceTempView(
         "merge_source"
     )
     spark.table("merge_source").write.parquet(f"{tmp_path}/source")

@@ -11,6 +11,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.expressions.predicate import Predicate
 from acidsql.files.local_files import LOCAL
+from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.reader import SnapshotReader
 from acidsql.storage.known_files import KnownFiles
@@ -58,7 +59,7 @@ def by_spark(
 ) -> pa.Table:
     """The same rows as Spark's reader shows them."""
     view = reader.view(snapshot, row_id=ids)
-    rows = wall_clock(spark.sql(f"SELECT * FROM {view}").toArrow())
+    rows = wall_clock(jvm.arrow_table(spark.sql(f"SELECT * FROM {view}")))
     if not ids:
         return rows
     parts = rows.column(ROW_ID_COLUMN).combine_chunks().flatten()

@@ -12,6 +12,7 @@ from acidsql.parser.tokens import TokenKind, tokenize, tokens_in
 from acidsql.planner.bind.current_database import CALLS, called
 from acidsql.planner.bind.local.aggregates import distinct_values
 from acidsql.planner.bind.local.query_trees import ROW_ID, Function
+from acidsql.spark_release import names_between
 
 _INFIX = frozenset("= < <= > >= + - * / % & | ^ AND OR <=>".split())
 _AGGREGATES = frozenset(function.name for function in Function)
@@ -126,6 +127,8 @@ def _of_operands(  # noqa: C901  (one arm for each operator)
             return f"({operand} <=> {'true' if call.name == 'IS TRUE' else 'false'})"
         case "IN", [operand, *items]:
             return f"({operand} IN ({', '.join(items)}))"
+        case "BETWEEN", [tested, low, high] if not names_between():
+            return f"(({tested} >= {low}) AND ({tested} <= {high}))"
         case "BETWEEN", _:
             return f"between({', '.join(inner)})"
         case "LIKE", [operand, pattern]:
