@@ -112,6 +112,14 @@ class Catalog(Protocol):
         TableNotFoundError.
         """
 
+    def exchange_tables(self, before: Table, aside: TableName, new: Table) -> None:
+        """Gives ``new`` the name of ``before``, which is called ``aside`` from then on: both at
+        once, and both stay where they lie.
+
+        WriteConflictError if one of them is not what is given any more or a transaction writes to
+        it, AlreadyExistsError, DatabaseNotFoundError, TableNotFoundError.
+        """
+
     def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
         """Tables and views, or those of one kind, sorted by name. DatabaseNotFoundError."""
 

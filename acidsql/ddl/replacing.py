@@ -1,11 +1,12 @@
 """CREATE OR REPLACE TABLE: the new table is made first, under a name of its own, with all its rows.
-Only then the old one goes aside, the new one gets its name, and the old one is dropped.
+Then both get other names at once, and the old one is dropped.
 
     t                 -> t__old_<id>, which is dropped in the end
     t__new_<id>       -> t
 
-Whatever fails before that leaves the old table as it was; if the new one cannot get the name, the
-old one gets it back. Killed between the two renames, both are there under these names.
+No directory moves: the new table stays where it was made. Whatever fails before the names change
+leaves the old table as it was; killed before they do, the new one is there under its own name,
+and killed behind that, the old one is.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ import uuid
 from contextlib import suppress
 from dataclasses import replace
 
+from acidsql import crash_points
 from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.catalog.names import table_location
-from acidsql.ddl.alterations import rename_table
 from acidsql.ddl.create_as import create_table_as
+from acidsql.ddl.locations import at_span
 from acidsql.ddl.tables import create_table, drop_table
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import Error, Span
+from acidsql.errors import Error
 from acidsql.planner.bind.bound_catalog import (
     BoundCreateTable,
     BoundDropTable,
-    BoundRenameTable,
     BoundReplaceTable,
 )
 from acidsql.result import Result
@@ -34,8 +35,7 @@ from acidsql.result import Result
 def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
     before, mark = action.before, uuid.uuid4().hex[:8]
     check_not_attached(before, action.span)
-    wanted = action.new.table
-    staged = _called(warehouse, wanted, f"{before.name.table}__new_{mark}")
+    staged = _called(warehouse, action.new.table, f"{before.name.table}__new_{mark}")
     new = replace(action.new, table=staged)
     result = (
         create_table(warehouse, new)
@@ -44,20 +44,18 @@ def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
     )
     created = warehouse.store.find_table(staged.name)
     assert created is not None
-    aside = _called(warehouse, before, f"{before.name.table}__old_{mark}")
+    aside = TableName(before.name.database, f"{before.name.table}__old_{mark}")
+    crash_points.reached("table made")
     try:
-        _rename(warehouse, before, aside, action.span)
+        warehouse.store.reap()
+        with at_span(action.span):
+            warehouse.store.exchange_tables(before, aside, created)
     except BaseException:
-        _drop(warehouse, created.name)
+        if not _has_its_name(warehouse, created, before.name):
+            _drop(warehouse, created.name)
         raise
-    try:
-        final = replace(created, name=before.name, location=wanted.location)
-        _rename(warehouse, created, final, action.span)
-    except BaseException:
-        _rename(warehouse, aside, before, action.span)
-        _drop(warehouse, created.name)
-        raise
-    drop_table(warehouse, BoundDropTable(name=aside.name))
+    crash_points.reached("tables exchanged")
+    drop_table(warehouse, BoundDropTable(name=aside))
     return result
 
 
@@ -73,10 +71,15 @@ def _called(warehouse: Warehouse, table: Table, name: str) -> Table:
     return replace(table, name=TableName(table.name.database, name), location=location)
 
 
-def _rename(warehouse: Warehouse, before: Table, after: Table, span: Span) -> None:
-    words = "CREATE OR REPLACE TABLE"
-    rename = BoundRenameTable(before=before, after=after, span=span, words=words, facts=())
-    rename_table(warehouse, rename)
+def _has_its_name(warehouse: Warehouse, created: Table, name: TableName) -> bool:
+    """Whether the names changed though that was not confirmed. Not known counts as yes: what may be
+    in use must not be taken away.
+    """
+    try:
+        stored = warehouse.store.find_table(name)
+    except Error:
+        return True
+    return stored is not None and stored.table_id == created.table_id
 
 
 def _drop(warehouse: Warehouse, name: TableName) -> None:

@@ -248,18 +248,26 @@ class EmbeddedCatalog:
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
     ) -> None:
         with self._store.write() as connection:
-            self._require_unchanged(connection, before)
-            db_id = _require_database(connection, after.name.database)
-            if find_table_id(connection, db_id, after.name.table) is not None:
-                raise AlreadyExistsError(f"new table {after.name} already exists")
-            refuse_writers(connection, before.name)
-            forget_transactions(connection, after.name)
-            successors.rename_write_ids(connection, before.name, after.name)
-            rename_transactions(connection, before.name, after.name)
-            rename_table(connection, before, after, db_id, self._store.warehouse)
+            self._rename(connection, before, after)
             if move is not None:
                 move()
                 self._follow(connection, after.name, before.location, after.location)
+
+    def exchange_tables(self, before: Table, aside: TableName, new: Table) -> None:
+        with self._store.write() as connection:
+            self._rename(connection, before, replace(before, name=aside))
+            self._rename(connection, new, replace(new, name=before.name))
+
+    def _rename(self, connection: Connection, before: Table, after: Table) -> None:
+        self._require_unchanged(connection, before)
+        db_id = _require_database(connection, after.name.database)
+        if find_table_id(connection, db_id, after.name.table) is not None:
+            raise AlreadyExistsError(f"new table {after.name} already exists")
+        refuse_writers(connection, before.name)
+        forget_transactions(connection, after.name)
+        successors.rename_write_ids(connection, before.name, after.name)
+        rename_transactions(connection, before.name, after.name)
+        rename_table(connection, before, after, db_id, self._store.warehouse)
 
     def add_partitions(
         self,

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import Column, TableName
+from acidsql.catalog.types import PrimitiveType
 from acidsql.ddl import replacing
-from acidsql.errors import BindError, Error
+from acidsql.ddl.warehouse import Warehouse
+from acidsql.errors import BindError, Error, WriteConflictError
+from acidsql.planner.bind.bound_catalog import BoundCreateTable
+from acidsql.result import Result
 from acidsql.session import Session
+from tests.session.transactions.test_recovery import killed
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
@@ -41,7 +47,8 @@ def test_a_table_is_replaced(alone: Session, tmp_path: Path) -> None:
     alone.sql("CREATE OR REPLACE TABLE t LIKE t TBLPROPERTIES ('a'='b')")
     assert alone.sql("SHOW TBLPROPERTIES t ('a')").fetchall()[0][-1] == "b"
     assert alone.sql("SHOW TABLES").fetchall() == [("t",)]
-    assert [name for name in os.listdir(tmp_path / "w") if not name.startswith("_")] == ["t"]
+    [directory] = [name for name in os.listdir(tmp_path / "w") if not name.startswith("_")]
+    assert directory.startswith("t__new_")  # no directory moves
 
 
 def test_a_new_table_may_be_made_of_the_old_one(alone: Session) -> None:
@@ -76,21 +83,59 @@ def test_a_new_table_that_cannot_be_made(alone: Session, statement: str) -> None
     check_untouched(alone)
 
 
-@pytest.mark.parametrize("failing", [1, 2])
-def test_a_rename_that_fails(alone: Session, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
-    """The old table has its name, again if it had lost it, and the new one is gone."""
-    rename, calls = replacing._rename, [0]
-
-    def fails(warehouse: object, before: Table, after: Table, span: object) -> None:
-        calls[0] += 1
-        if calls[0] == failing:
-            raise BindError("no room")
-        rename(warehouse, before, after, span)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(replacing, "_rename", fails)
-    with pytest.raises(BindError, match="no room"):
-        alone.sql(f"CREATE OR REPLACE TABLE t {ACID} AS SELECT 1 AS a")
+def test_names_that_cannot_change(alone: Session, tmp_path: Path) -> None:
+    """A transaction writes to the old table: it is what it was, and the new one is gone."""
+    with Session(tmp_path / "w", settings={"acidsql.engine": "local"}) as other:
+        other.begin()
+        other.sql("INSERT INTO t VALUES (3, 'c')")
+        alone.sql("SET hive.lock.numretries=0")
+        with pytest.raises(Error):
+            alone.sql(f"CREATE OR REPLACE TABLE t {ACID} AS SELECT 1 AS a")
+        other.rollback()
     check_untouched(alone)
+
+
+def test_a_change_meanwhile(alone: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old table gets a column while the new one is made: it stays, with that."""
+    make = replacing.create_table
+
+    def made_late(warehouse: Warehouse, new: BoundCreateTable) -> Result:
+        result = make(warehouse, new)
+        before = warehouse.store.find_table(TableName("default", "t"))
+        assert before is not None
+        grown = (*before.columns, Column(name="more", type=PrimitiveType("int")))
+        warehouse.store.alter_table(before, replace(before, columns=grown))
+        return result
+
+    monkeypatch.setattr(replacing, "create_table", made_late)
+    with pytest.raises(WriteConflictError, match="was changed by another session"):
+        alone.sql("CREATE OR REPLACE TABLE t (a INT)")
+    assert sorted(alone.sql("SELECT id, more FROM t")) == [(1, None), (2, None)]
+    assert alone.sql("SHOW TABLES").fetchall() == [("t",)]
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("point", ["table made", "tables exchanged"])
+def test_killed(warehouse: Path, point: str) -> None:
+    """There is a whole table of the name at any time, and the other one under a name that says
+    which.
+    """
+    with Session(warehouse, settings={"acidsql.engine": "local"}) as session:
+        session.sql(f"CREATE TABLE t (id INT) {ACID}")
+        session.sql("INSERT INTO t VALUES (1), (2)")
+        assert killed(
+            warehouse, point, f"CREATE OR REPLACE TABLE t {ACID} AS SELECT id + 10 AS id FROM t"
+        )
+        rows = [[(1,), (2,)], [(11,), (12,)]]
+        if point == "tables exchanged":
+            rows.reverse()
+        [t, other] = (name for (name,) in session.sql("SHOW TABLES"))
+        assert t == "t"
+        assert other.startswith("t__new_" if point == "table made" else "t__old_")
+        assert [sorted(session.sql(f"SELECT * FROM {name}")) for name in (t, other)] == rows
+        session.sql("INSERT INTO t VALUES (7)")
+        session.sql(f"DROP TABLE {other}")
+        assert len(session.sql("SELECT * FROM t")) == 3
 
 
 def test_readers_of_the_old_table_keep_its_rows(alone: Session, tmp_path: Path) -> None:
