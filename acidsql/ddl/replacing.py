@@ -1,8 +1,8 @@
 """CREATE OR REPLACE TABLE: the new table is made first, under a name of its own, with all its rows.
 Then both get other names at once, and the old one is dropped.
 
-    t                 -> t__old_<id>, which is dropped in the end
-    t__new_<id>       -> t
+    t                 -> t__old_<n>, which is dropped in the end
+    t__new_<n>        -> t
 
 No directory moves: the new table stays where it was made. Whatever fails before the names change
 leaves the old table as it was; killed before they do, the new one is there under its own name,
@@ -11,9 +11,9 @@ and killed behind that, the old one is.
 
 from __future__ import annotations
 
-import uuid
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 
 from acidsql import crash_points
 from acidsql.catalog.attached import check_not_attached
@@ -23,7 +23,7 @@ from acidsql.ddl.create_as import create_table_as
 from acidsql.ddl.locations import at_span
 from acidsql.ddl.tables import create_table, drop_table
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import Error
+from acidsql.errors import Error, InternalError
 from acidsql.planner.bind.bound_catalog import (
     BoundCreateTable,
     BoundDropTable,
@@ -33,9 +33,10 @@ from acidsql.result import Result
 
 
 def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
-    before, mark = action.before, uuid.uuid4().hex[:8]
+    before = action.before
     check_not_attached(before, action.span)
-    staged = _called(warehouse, action.new.table, f"{before.name.table}__new_{mark}")
+    number = _free_number(warehouse, before, action.new.table)
+    staged = _called(warehouse, action.new.table, f"{before.name.table}__new_{number}")
     new = replace(action.new, table=staged)
     result = (
         create_table(warehouse, new)
@@ -44,7 +45,7 @@ def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
     )
     created = warehouse.store.find_table(staged.name)
     assert created is not None
-    aside = TableName(before.name.database, f"{before.name.table}__old_{mark}")
+    aside = TableName(before.name.database, f"{before.name.table}__old_{number}")
     crash_points.reached("table made")
     try:
         warehouse.store.reap()
@@ -57,6 +58,21 @@ def replace_table(warehouse: Warehouse, action: BoundReplaceTable) -> Result:
     crash_points.reached("tables exchanged")
     drop_table(warehouse, BoundDropTable(name=aside))
     return result
+
+
+def _free_number(warehouse: Warehouse, before: Table, wanted: Table) -> int:
+    """The first number that neither a table nor a directory has. The lock on the old table keeps
+    others from it.
+    """
+    for number in count(1):
+        names = [f"{before.name.table}__{word}_{number}" for word in ("new", "old")]
+        tables = [TableName(before.name.database, name) for name in names]
+        staged = _called(warehouse, wanted, names[0])
+        if not any(map(warehouse.store.find_table, tables)) and (
+            staged.location == wanted.location or not warehouse.files.exists(staged.location)
+        ):
+            return number
+    raise InternalError("no number is free")
 
 
 def _called(warehouse: Warehouse, table: Table, name: str) -> Table:

@@ -266,6 +266,31 @@ class AlterContract(StoreContract):
                 ],
             )
 
+    def test_tables_are_exchanged(self, catalog: Catalog, manager: TxnManager) -> None:
+        """Both have their new names, each with its own location, rows and write ids, or none has."""
+        before = catalog.create_table(table(properties=ACID))
+        new = catalog.create_table(table(NEW, properties=ACID))
+        write(manager, T)
+        write(manager, T)
+        write(manager, NEW)
+        aside = TableName("default", "aside")
+        writer = manager.begin([NEW])
+        with pytest.raises(WriteConflictError):
+            catalog.exchange_tables(before, aside, new)
+        assert catalog.find_table(T) == before
+        assert catalog.find_table(aside) is None
+        manager.commit(writer.txn_id)
+        known = seen(manager, T), seen(manager, NEW)
+        catalog.exchange_tables(before, aside, new)
+        assert catalog.find_table(T) == replace(new, name=T)
+        assert catalog.find_table(aside) == replace(before, name=aside)
+        assert catalog.find_table(NEW) is None
+        assert seen(manager, aside) == known[0].replace("default.t:", "default.aside:")
+        assert seen(manager, T) == known[1].replace("default.new:", "default.t:")
+        assert write(manager, aside) == 3
+        with pytest.raises(WriteConflictError):  # neither is what it was
+            catalog.exchange_tables(before, aside, new)
+
     def test_a_table_that_is_written_keeps_its_name(
         self, catalog: Catalog, manager: TxnManager
     ) -> None:
