@@ -74,6 +74,11 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
             "t.id IN (SELECT id FROM b)",
         ),
         ("SELECT id FROM t INTERSECT ALL SELECT id FROM b", "INTERSECT ALL", "INTERSECT"),
+        (
+            "SELECT id FROM t LIMIT 1 UNION ALL SELECT id FROM b",
+            "an order or a limit before a set operator",
+            None,
+        ),
         ("SELECT id, id FROM t UNION SELECT id, id FROM b", "columns of these names", None),
         ("SELECT id FROM t UNION SELECT name FROM b", "a column of int and string", "UNION"),
         ("SELECT info FROM n UNION SELECT info FROM n", "UNION of such values", "UNION"),

@@ -142,6 +142,9 @@ class Queries:
             return queries._select(read_clauses(self.source, parts[0], span, before), named=named)
         if before is not None:
             raise NotHere("words before INSERT", before)
+        for part in parts[:-1]:
+            if read_tail(self.source, part, span)[1] != TailText():
+                raise NotHere("an order or a limit before a set operator", span)
         parts[-1], tail = read_tail(self.source, parts[-1], span)
         sides = [queries.query(part, span, named=named and not at) for at, part in enumerate(parts)]
         return queries._of_sets(sides, kinds, tail, span)
