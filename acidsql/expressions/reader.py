@@ -199,7 +199,7 @@ class _Reader(Cursor):
         match self.word():
             case "IN" if self.mark(1) == "(" and self.word(2) in _QUERIES:
                 self.at += 2
-                query = self.query()
+                query = self.enclosed()
                 return Call(IN_QUERY, (left, query), self.since(start))
             case "IN" if self.mark(1) == "(":
                 self.at += 2
@@ -303,7 +303,7 @@ class _Reader(Cursor):
                 self.at += 1
                 if self.word() not in _QUERIES:
                     raise NotHere(token.word)
-                return Call(EXISTS, (self.query(),), self.since(start))
+                return Call(EXISTS, (self.enclosed(),), self.since(start))
             case TokenKind.WORD if token.word in (TODAY, NOW) and self.mark() != ".":
                 if self.take("("):
                     self.expect(")")
@@ -333,22 +333,22 @@ class _Reader(Cursor):
             raise NotHere(token.text)
         if self.word() in _QUERIES:
             start = self.at - 1
-            return Call(SCALAR_QUERY, (self.query(),), self.since(start))
+            return Call(SCALAR_QUERY, (self.enclosed(),), self.since(start))
         condition = self.nested(self.boolean)
         self.expect(")")
         return condition
 
-    def query(self) -> Unread:
-        """The words of a query up to the bracket that closes it, which is taken too."""
-        start, depth = self.at, 0
+    def enclosed(self) -> Unread:
+        """The words behind a bracket up to the one that closes it, which is taken too."""
+        opening = self.tokens[self.at - 1]
+        depth = 0
         while depth or self.mark() != ")":
             if self.is_past_end():
                 raise NotHere(THESE_WORDS)
             depth += (self.mark() == "(") - (self.mark() == ")")
             self.at += 1
-        query = Unread(self.since(start))
         self.at += 1
-        return query
+        return Unread(Span(opening.end, self.tokens[self.at - 1].start))
 
     def column(self, start: int) -> ColumnRef:
         parts = [self.tokens[start]]
@@ -375,15 +375,7 @@ class _Reader(Cursor):
         if self.word() != "OVER" or self.mark(1) != "(":
             return value
         self.at += 2
-        opening, depth = self.tokens[self.at - 1], 0
-        while depth or self.mark() != ")":
-            if self.is_past_end():
-                raise NotHere(THESE_WORDS)
-            depth += (self.mark() == "(") - (self.mark() == ")")
-            self.at += 1
-        words = Unread(Span(opening.end, self.tokens[self.at].start))
-        self.at += 1
-        return Call(OVER, (value, words), self.since(start))
+        return Call(OVER, (value, self.enclosed()), self.since(start))
 
     def cast(self, start: int) -> Condition:
         argument = self.nested(self.boolean)

@@ -4,8 +4,8 @@ partition pruning can look into.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
 from typing import Any
 
 from acidsql.catalog.types import HiveType, PrimitiveType
@@ -101,6 +101,16 @@ def conjuncts(condition: Condition) -> list[Condition]:
         else:
             parts.append(part)
     return parts
+
+
+def with_arguments(tree: Condition, change: Callable[[Condition], Condition]) -> Condition:
+    """The tree with each of its arguments changed."""
+    match tree:
+        case Call(arguments=arguments):
+            return replace(tree, arguments=tuple(map(change, arguments)))
+        case Cast(argument=argument):
+            return replace(tree, argument=change(argument))
+    return tree
 
 
 def parts_of(condition: Condition) -> Iterator[Condition]:

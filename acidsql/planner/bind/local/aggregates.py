@@ -4,7 +4,7 @@ is over. Their types are Spark's.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from acidsql.catalog.types import (
     MAX_DECIMAL_PRECISION,
@@ -29,13 +29,14 @@ from acidsql.expressions.tree import (
     Condition,
     Constant,
     Unread,
+    with_arguments,
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.planner.bind.local.scope import AnyScope
 
-_FUNCTIONS = {f.name: f for f in Function if f is not Function.COUNT_DISTINCT}
+AGGREGATES = {f.name: f for f in Function if f is not Function.COUNT_DISTINCT}
 """By their names in SQL."""
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _FLOATING = ("float", "double")
@@ -54,13 +55,18 @@ def distinct_values(source: str, words: Span) -> Condition | None:
     return read_expression(source, tokens[1:])
 
 
+def is_star(source: str, words: Span) -> bool:
+    """Whether an argument is ``*``."""
+    return words.cut(source).strip() == "*"
+
+
 def holds_aggregate(tree: Condition) -> bool:
     """Whether an aggregate is in the tree that is not one over a window."""
     match tree:
         case Call(name, (Call(arguments=arguments), _)) if name == OVER:
             return any(map(holds_aggregate, arguments))
         case Call(name, arguments):
-            return name in _FUNCTIONS or any(map(holds_aggregate, arguments))
+            return name in AGGREGATES or any(map(holds_aggregate, arguments))
         case Cast(argument=argument):
             return holds_aggregate(argument)
     return False
@@ -89,14 +95,10 @@ class Aggregates:
             ) is not None:
                 aggregate = self._aggregate(Function.COUNT_DISTINCT, (counted,), span)
                 return ColumnRef((aggregate.name,), span)
-            case Call(name, arguments, span) if name in _FUNCTIONS:
-                aggregate = self._aggregate(_FUNCTIONS[name], arguments, span)
+            case Call(name, arguments, span) if name in AGGREGATES:
+                aggregate = self._aggregate(AGGREGATES[name], arguments, span)
                 return ColumnRef((aggregate.name,), span)
-            case Call(arguments=arguments):
-                return replace(tree, arguments=tuple(map(self.lifted, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self.lifted(argument))
-        return tree
+        return with_arguments(tree, self.lifted)
 
     def _aggregate(
         self, function: Function, arguments: tuple[Condition, ...], span: Span
@@ -118,9 +120,7 @@ class Aggregates:
         self, function: Function, arguments: tuple[Condition, ...], span: Span
     ) -> Condition | None:
         match arguments:
-            case (Unread(words),) if (
-                function is Function.COUNT and words.cut(self.source).strip() == "*"
-            ):
+            case (Unread(words),) if function is Function.COUNT and is_star(self.source, words):
                 return None
             case (Constant(value),) if function is Function.COUNT and value is not None:
                 return None

@@ -24,6 +24,7 @@ from acidsql.planner.bind.local.query_trees import (
     Semantics,
     Stored,
 )
+from acidsql.planner.bind.local.relation_text import are_bracketed, is_name, without_brackets
 from acidsql.planner.bind.local.scope import Scope, type_of
 from acidsql.planner.bind.local.select_text import SelectText, read_select
 from acidsql.planner.bind.local.spark_names import spark_name
@@ -44,9 +45,7 @@ def inline_rows(
     """
     if semantics.only_spark is not None:
         raise NotHere(semantics.only_spark, span)
-    tokens = tokens_in(source, span)
-    while _are_bracketed(tokens):
-        tokens = tokens[1:-1]
+    tokens = without_brackets(tokens_in(source, span))
     if not tokens:
         return None
     match tokens:
@@ -226,7 +225,7 @@ def _as(value: Condition, hive_type: HiveType, semantics: Semantics) -> Conditio
 def _values(source: str, tokens: Tokens) -> Iterator[tuple[Condition, ...]]:
     """The rows behind VALUES; a row of one value may stand without brackets."""
     for part in _parts(tokens, _is_comma):
-        inner = part[1:-1] if _are_bracketed(part) else part
+        inner = part[1:-1] if are_bracketed(part) else part
         yield tuple(_expression(source, cell) for cell in _parts(inner, _is_comma))
 
 
@@ -243,19 +242,19 @@ def _aliased(tokens: Tokens) -> tuple[str, list[str] | None, Tokens]:
     none, and what stands before.
     """
     rest, names, alias = list(tokens), None, ""
-    if len(rest) > 3 and rest[-1].is_mark(")") and not _are_bracketed(rest):
+    if len(rest) > 3 and rest[-1].is_mark(")") and not are_bracketed(rest):
         opening = next(
             (at for at in range(len(rest) - 1, 0, -1) if rest[at].is_mark("(")), len(rest)
         )
         inside = rest[opening + 1 : -1]
-        named = opening < len(rest) and _is_name(rest[opening - 1]) and _are_names(inside)
+        named = opening < len(rest) and is_name(rest[opening - 1]) and _are_names(inside)
         if named and rest[opening - 1].word != "VALUES":
             names = [token.text for token in inside[::2]]
             rest = rest[:opening]
-    if len(rest) > 1 and _is_name(rest[-1]):
+    if len(rest) > 1 and is_name(rest[-1]):
         alias = rest[-1].text.lower()
         rest = rest[:-2] if rest[-2].word == "AS" else rest[:-1]
-    while _are_bracketed(rest) and len(rest) > 2 and rest[1].word == "VALUES":
+    while are_bracketed(rest) and len(rest) > 2 and rest[1].word == "VALUES":
         rest = rest[1:-1]
     return alias, names, rest
 
@@ -263,25 +262,9 @@ def _aliased(tokens: Tokens) -> tuple[str, list[str] | None, Tokens]:
 def _are_names(tokens: Tokens) -> bool:
     return (
         len(tokens) % 2 == 1
-        and all(map(_is_name, tokens[::2]))
+        and all(map(is_name, tokens[::2]))
         and all(token.is_mark(",") for token in tokens[1::2])
     )
-
-
-def _is_name(token: Token) -> bool:
-    return token.kind in (TokenKind.WORD, TokenKind.QUOTED)
-
-
-def _are_bracketed(tokens: Tokens) -> bool:
-    """Whether one pair of brackets holds all the tokens."""
-    if len(tokens) < 2 or not tokens[0].is_mark("("):
-        return False
-    depth = 0
-    for number, token in enumerate(tokens):
-        depth += token.is_mark("(") - token.is_mark(")")
-        if depth == 0:
-            return number == len(tokens) - 1
-    return False
 
 
 def _is_comma(tokens: Tokens, at: int) -> int:

@@ -12,7 +12,15 @@ from dataclasses import field, replace
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, conjuncts, parts_of
+from acidsql.expressions.tree import (
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    conjuncts,
+    parts_of,
+    with_arguments,
+)
 from acidsql.expressions.values import DOUBLE, FLOAT, STRING, wider_type
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.query_trees import (
@@ -58,11 +66,12 @@ def equal_sides(
     plain = common in _KEY_TYPES or (floats and common in (DOUBLE, FLOAT))
     if common is None or not (plain or isinstance(common, DecimalType)):
         return None
-    one, other = (
-        side if kind == common else Cast(side, common, side.span)
-        for side, kind in zip((left, right), kinds, strict=True)
-    )
-    return one, other, common
+    return as_type(left, kinds[0], common), as_type(right, kinds[1], common), common
+
+
+def as_type(value: Condition, kind: HiveType, wanted: HiveType) -> Condition:
+    """A value of type ``kind`` as one of another type."""
+    return value if kind == wanted else Cast(value, wanted, value.span)
 
 
 def _without_length(kind: HiveType) -> HiveType:
@@ -245,14 +254,9 @@ def _is_of(tree: Condition, sides: list[Side]) -> bool:
 
 def renamed(tree: Condition, name: Callable[[str], str]) -> Condition:
     """The tree with other names for its columns."""
-    match tree:
-        case ColumnRef((old,)):
-            return replace(tree, parts=(name(old),))
-        case Call(arguments=arguments):
-            return replace(tree, arguments=tuple(renamed(one, name) for one in arguments))
-        case Cast(argument=argument):
-            return replace(tree, argument=renamed(argument, name))
-    return tree
+    if isinstance(tree, ColumnRef):
+        return replace(tree, parts=(name(tree.parts[0]),))
+    return with_arguments(tree, lambda one: renamed(one, name))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -296,7 +300,7 @@ class JoinedScope(AnyScope):
             read=None,
             source=source,
             columns=self.join.columns(),
-            sub_queries=tuple(self.sub_queries),
+            sub_queries=tuple(self.sub_queries.values()),
             outputs=outputs,
             where=all_of(rest),
             semantics=self.semantics,

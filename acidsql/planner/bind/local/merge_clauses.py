@@ -17,12 +17,11 @@ from acidsql.planner.bind.local.changes import check_surroundings
 from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
 from acidsql.planner.bind.local.merges import (
     MergeScope,
-    called,
     files_source,
     query_source,
     table_source,
 )
-from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Semantics, called
 from acidsql.planner.bind.local.stores import check_rules
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.rows import assigned

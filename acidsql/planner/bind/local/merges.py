@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from functools import partial
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.path_relation import PathRelation
@@ -12,12 +13,13 @@ from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     Call,
-    Cast,
     ColumnRef,
     Condition,
     Constant,
+    Unread,
     conjuncts,
     parts_of,
+    with_arguments,
 )
 from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
@@ -64,16 +66,6 @@ def query_source(
     if isinstance(query, NotHere):
         raise NotHere(query.reason, query.span or span)
     return query
-
-
-def called(query: LocalQuery | LocalValues, names: Sequence[str]) -> LocalQuery | LocalValues:
-    """The query with other names for its columns. NotHere if it has not as many."""
-    if len(names) != len(query.outputs):
-        raise NotHere("a list of other columns than the query has", query.outputs[0].value.span)
-    outputs = tuple(
-        replace(output, name=name) for output, name in zip(query.outputs, names, strict=True)
-    )
-    return replace(query, outputs=outputs)
 
 
 def table_source(read: Read, number: int, semantics: Semantics) -> LocalQuery:
@@ -136,14 +128,9 @@ class MergeScope:
                 return self._column(tree, target=target, source=source)
             case Call(name, ()) if name in CALLS:
                 return Constant(self.semantics.database, STRING, tree.span)
-            case Call(arguments=arguments):
-                inner = tuple(self.resolved(a, target=target, source=source) for a in arguments)
-                return replace(tree, arguments=inner)
-            case Cast(argument=argument):
-                return replace(tree, argument=self.resolved(argument, target=target, source=source))
-            case Constant():
-                return tree
-        raise NotHere(THESE_WORDS, tree.span)
+            case Unread():
+                raise NotHere(THESE_WORDS, tree.span)
+        return with_arguments(tree, partial(self.resolved, target=target, source=source))
 
     def _column(self, ref: ColumnRef, *, target: bool, source: bool) -> Condition:
         match ref.parts:

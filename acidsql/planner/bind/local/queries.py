@@ -30,7 +30,14 @@ from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import is_groupable
 from acidsql.planner.bind.local.inline_rows import inline_relation
-from acidsql.planner.bind.local.joins import Join, JoinedScope, Side, column_of, equal_sides
+from acidsql.planner.bind.local.joins import (
+    Join,
+    JoinedScope,
+    Side,
+    as_type,
+    column_of,
+    equal_sides,
+)
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
     ROW_ID,
@@ -45,6 +52,7 @@ from acidsql.planner.bind.local.query_trees import (
     SetTree,
     SubQuery,
     SubQueryKind,
+    called,
 )
 from acidsql.planner.bind.local.relation_text import (
     DerivedText,
@@ -151,14 +159,12 @@ class Queries:
 
     def _with(self, name: str, span: Span, columns: tuple[str, ...]) -> Queries:
         query = self.query(tokens_in(self.source, span), span, named=not columns)
-        names = columns or tuple(output.name for output in query.outputs)
-        if len(names) != len(query.outputs):
-            raise NotHere("a list of other columns than the query has", span)
+        query = called(query, columns) if columns else query
         table = CommonTable(
             number=next(self.numbers),
             name=name,
             query=query,
-            columns=_columns_of(query, names, span),
+            columns=_columns_of(query, span),
         )
         return replace(self, tables={**self.tables, name: table})
 
@@ -188,12 +194,8 @@ class Queries:
                 return self._inline(columns, alias, Origin(values=values))
             case DerivedText(span=span, alias=alias, columns=given):
                 query = self.query(tokens_in(self.source, span), span, named=not given)
-                names = given or tuple(output.name for output in query.outputs)
-                if len(names) != len(query.outputs):
-                    raise NotHere("a list of other columns than the query has", span)
-                query = _named(query, names)
-                columns = _columns_of(query, names, span)
-                return self._inline(columns, alias, Origin(source=query))
+                query = called(query, given) if given else query
+                return self._inline(_columns_of(query, span), alias, Origin(source=query))
             case TableText(span=span, alias=alias):
                 return self._table(span, alias)
 
@@ -222,10 +224,8 @@ class Queries:
             query = inner.query(tokens_in(text, whole), whole, named=True)
         except NotHere as signal:
             raise NotHere(f"{signal.reason} in a view", span) from signal
-        names = tuple(output.name for output in query.outputs)
-        columns = _columns_of(query, names, span)
         name = tokens_in(self.source, span)[-1].text.lower()
-        return self._inline(columns, alias or name, Origin(source=query))
+        return self._inline(_columns_of(query, span), alias or name, Origin(source=query))
 
     def _inline(self, columns: Columns, alias: str, origin: Origin) -> Scope:
         return Scope(
@@ -344,7 +344,7 @@ class Queries:
             return given
         columns = tuple((str(number), hive_type) for number, hive_type in enumerate(types))
         outputs = tuple(
-            Output(name=name, value=_cast(ColumnRef((name,), _NOWHERE), kind, wide), type=wide)
+            Output(name=name, value=as_type(ColumnRef((name,), _NOWHERE), kind, wide), type=wide)
             for (name, kind), wide in zip(columns, wanted, strict=True)
         )
         for output in outputs:
@@ -491,11 +491,8 @@ def _is_known(tree: Condition, scope: AnyScope) -> bool:
     return True
 
 
-def _columns_of(query: LocalQuery, names: Sequence[str], span: Span) -> Columns:
-    return _checked(
-        tuple((name, output.type) for name, output in zip(names, query.outputs, strict=True)),
-        span,
-    )
+def _columns_of(query: LocalQuery, span: Span) -> Columns:
+    return _checked(tuple((output.name, output.type) for output in query.outputs), span)
 
 
 def _checked(columns: Columns, span: Span) -> Columns:
@@ -537,13 +534,4 @@ def _types(given: LocalQuery | SetTree) -> tuple[HiveType, ...]:
 
 def _numbered(query: LocalQuery) -> LocalQuery:
     """The query with its columns called by their places."""
-    return _named(query, [str(number) for number in range(len(query.outputs))])
-
-
-def _named(query: LocalQuery, names: Sequence[str]) -> LocalQuery:
-    pairs = zip(query.outputs, names, strict=True)
-    return replace(query, outputs=tuple(replace(output, name=name) for output, name in pairs))
-
-
-def _cast(value: Condition, kind: HiveType, wide: HiveType) -> Condition:
-    return value if kind == wide else Cast(value, wide, value.span)
+    return called(query, [str(number) for number in range(len(query.outputs))])

@@ -8,9 +8,10 @@ Columns are named by one part each: those of the table by their names, ROW__ID a
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
@@ -301,6 +302,17 @@ def shown_columns(query: LocalQuery | LocalValues) -> tuple[tuple[str, HiveType]
         (output.name, STRING if output.type == VOID else shown_type(output.type))
         for output in query.outputs
     )
+
+
+AnyQuery = TypeVar("AnyQuery", bound=LocalQuery | LocalValues)
+
+
+def called(query: AnyQuery, names: Sequence[str]) -> AnyQuery:
+    """The query with other names for its columns. NotHere if it has not as many."""
+    if len(names) != len(query.outputs):
+        raise NotHere("a list of other columns than the query has", query.outputs[0].value.span)
+    pairs = zip(query.outputs, names, strict=True)
+    return replace(query, outputs=tuple(replace(output, name=name) for output, name in pairs))
 
 
 NOT_LOOKED_INTO = NotHere("only queries are looked into")

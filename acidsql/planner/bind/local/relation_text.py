@@ -314,9 +314,14 @@ def closing(tokens: Tokens) -> int:
 
 def without_brackets(tokens: Tokens) -> Tokens:
     """The tokens without the pairs of brackets that hold all of them."""
-    while tokens and tokens[0].is_mark("(") and closing(tokens) == len(tokens) - 1:
+    while are_bracketed(tokens):
         tokens = tokens[1:-1]
     return tokens
+
+
+def are_bracketed(tokens: Tokens) -> bool:
+    """Whether one pair of brackets holds all the tokens. NotHere."""
+    return bool(tokens) and tokens[0].is_mark("(") and closing(tokens) == len(tokens) - 1
 
 
 def are_values(tokens: Tokens) -> bool:

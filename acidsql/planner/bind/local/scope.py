@@ -18,12 +18,12 @@ from acidsql.expressions.tree import (
     IN_QUERY,
     SCALAR_QUERY,
     Call,
-    Cast,
     ColumnRef,
     Condition,
     Constant,
     Unread,
     parts_of,
+    with_arguments,
 )
 from acidsql.expressions.values import STRING
 from acidsql.expressions.vectors import vectorized
@@ -64,7 +64,7 @@ class AnyScope:
 
     semantics: Semantics
     ask: Callable[[Call, AnyScope], SubQuery] | None = None
-    sub_queries: list[SubQuery] = field(default_factory=list)
+    sub_queries: dict[Span, SubQuery] = field(default_factory=dict)
     types: dict[str, HiveType] = field(default_factory=dict)
 
     def name_of(self, ref: ColumnRef) -> str:
@@ -96,23 +96,18 @@ class AnyScope:
                 return Constant(self.semantics.database, STRING, tree.span)
             case Call(name) if name in QUERIES:
                 return ColumnRef((self.sub_query(tree).name,), tree.span)
-            case Call(arguments=arguments):
-                return replace(tree, arguments=tuple(map(self.resolved, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self.resolved(argument))
             case Unread():
                 raise NotHere(THESE_WORDS, tree.span)
-            case Constant():
-                return tree
+        return with_arguments(tree, self.resolved)
 
     def sub_query(self, call: Call) -> SubQuery:
-        """The query that is called, as a column. NotHere."""
+        """The query that is called, as a column; asked again, the same one. NotHere."""
         if self.ask is None:
             raise NotHere("a sub-query", call.span)
-        query = self.ask(call, self)
-        self.sub_queries.append(query)
-        self.types[query.name] = query.type
-        return query
+        if call.span not in self.sub_queries:
+            query = self.sub_queries[call.span] = self.ask(call, self)
+            self.types[query.name] = query.type
+        return self.sub_queries[call.span]
 
     def type_of(self, tree: Condition) -> HiveType:
         """The type of a resolved tree. NotHere if it is not understood in all its parts."""
@@ -210,7 +205,7 @@ class Scope(AnyScope):
             source=origin.source,
             columns=self.used_columns(),
             row_id=self.uses_row_id,
-            sub_queries=tuple(self.sub_queries),
+            sub_queries=tuple(self.sub_queries.values()),
             outputs=outputs,
             where=where,
             semantics=self.semantics,

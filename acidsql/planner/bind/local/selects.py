@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import Span
-from acidsql.expressions.not_here import THESE_WORDS, NotHere
-from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Constant
+from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.tree import (
+    Call,
+    Cast,
+    ColumnRef,
+    Condition,
+    Constant,
+    Unread,
+    with_arguments,
+)
 from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
@@ -87,7 +96,7 @@ class Select:
             group_by=tuple(self.groups.values()),
             aggregates=tuple(self.aggregates.known.values()),
             having=having,
-            windows=tuple(self.windows.known),
+            windows=tuple(self.windows.known.values()),
             distinct=text.distinct,
             order=order,
             limit=text.limit,
@@ -137,12 +146,10 @@ class Select:
     def _around(self, tree: Condition) -> Condition:
         """What is around window functions."""
         match tree:
-            case ColumnRef((name,)) if any(name == one.name for one in self.windows.known):
+            case ColumnRef((name,)) if any(name == w.name for w in self.windows.known.values()):
                 return tree
-            case Call(arguments=arguments) if arguments:
-                return replace(tree, arguments=tuple(map(self._around, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self._around(argument))
+            case Call(_, (_, *_)) | Cast():
+                return with_arguments(tree, self._around)
         return self.scope.resolved(tree)
 
     def _over_groups(self, tree: Condition) -> Condition:
@@ -156,15 +163,9 @@ class Select:
                 if name not in self.groups:
                     raise NotHere("a column that is no group", tree.span)
                 return replace(tree, parts=(name,))
-            case Call(arguments=()):
+            case Call(arguments=()) | Unread():
                 return self.scope.resolved(tree)
-            case Call(arguments=arguments):
-                return replace(tree, arguments=tuple(map(self._over_groups, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self._over_groups(argument))
-            case Constant():
-                return tree
-        raise NotHere(THESE_WORDS, tree.span)
+        return with_arguments(tree, self._over_groups)
 
     def _single(self, call: Call) -> Condition:
         """The one value of a query that is computed before there are groups."""
@@ -215,12 +216,7 @@ class Select:
         match tree:
             case ColumnRef((name,)) if name not in self.aggregates.types:
                 return self._result(tree, name, grouped)
-            case Call(arguments=arguments):
-                inner = tuple(self._of_results(a, grouped=grouped) for a in arguments)
-                return replace(tree, arguments=inner)
-            case Cast(argument=argument):
-                return replace(tree, argument=self._of_results(argument, grouped=grouped))
-        return tree
+        return with_arguments(tree, partial(self._of_results, grouped=grouped))
 
     def _result(self, ref: ColumnRef, name: str, grouped: bool) -> Condition:
         values = [output.value for output in self.outputs if output.name.lower() == name]

@@ -5,14 +5,28 @@ tree is over.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import OVER, Call, Cast, ColumnRef, Condition, Constant, Unread
+from acidsql.expressions.tree import (
+    OVER,
+    Call,
+    ColumnRef,
+    Condition,
+    Constant,
+    Unread,
+    parts_of,
+    with_arguments,
+)
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.local.aggregates import is_groupable, result_type
+from acidsql.planner.bind.local.aggregates import (
+    AGGREGATES,
+    is_groupable,
+    is_star,
+    result_type,
+)
 from acidsql.planner.bind.local.query_trees import Function, Ordering, Window, WindowFunction
 from acidsql.planner.bind.local.scope import AnyScope
 from acidsql.planner.bind.local.select_text import SortItem, read_window
@@ -23,42 +37,36 @@ _NUMBERING = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DEN
 _OF_OTHERS = (WindowFunction.LAG, WindowFunction.LEAD)
 _FUNCTIONS: dict[str, WindowFunction | Function] = {
     **{one.name: one for one in WindowFunction},
-    **{one.name: one for one in Function if one is not Function.COUNT_DISTINCT},
+    **AGGREGATES,
 }
 _RUNNING = (Function.SUM, Function.COUNT)
 """Aggregates that are computed of the rows so far."""
 
 
 def holds_window(tree: Condition) -> bool:
-    match tree:
-        case Call(name, arguments):
-            return name == OVER or any(map(holds_window, arguments))
-        case Cast(argument=argument):
-            return holds_window(argument)
-    return False
+    return any(isinstance(part, Call) and part.name == OVER for part in parts_of(tree))
 
 
 @dataclass(slots=True, kw_only=True)
 class Windows:
-    """The window functions of one query over the columns of ``scope``. ``ordering``: makes an
-    Ordering of a resolved value.
+    """The window functions of one query over the columns of ``scope``, by their places; asked
+    again, each is the same one. ``ordering``: makes an Ordering of a resolved value.
     """
 
     source: str
     scope: AnyScope
     ordering: Callable[[Condition, SortItem], Ordering]
-    known: list[Window] = field(default_factory=list)
+    known: dict[Span, Window] = field(default_factory=dict)
 
     def lifted(self, tree: Condition) -> Condition:
         """The tree with a column in place of each window function. NotHere."""
         match tree:
             case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
-                return ColumnRef((self._window(call, words).name,), span)
-            case Call(arguments=arguments):
-                return replace(tree, arguments=tuple(map(self.lifted, arguments)))
-            case Cast(argument=argument):
-                return replace(tree, argument=self.lifted(argument))
-        return tree
+                if span not in self.known:
+                    window = self.known[span] = self._window(call, words)
+                    self.scope.types[window.name] = window.type
+                return ColumnRef((self.known[span].name,), span)
+        return with_arguments(tree, self.lifted)
 
     def _window(self, call: Call, words: Span) -> Window:
         function = _FUNCTIONS.get(call.name)
@@ -82,7 +90,7 @@ class Windows:
         else:
             assert argument_type is not None
             hive_type = argument_type
-        window = Window(
+        return Window(
             name=f"window.{len(self.known)}",
             function=function,
             argument=argument,
@@ -92,9 +100,6 @@ class Windows:
             order=order,
             type=hive_type,
         )
-        self.known.append(window)
-        self.scope.types[window.name] = hive_type
-        return window
 
     def _runs(self, function: Function, argument: Condition | None) -> bool:
         return function is Function.COUNT or (
@@ -107,9 +112,7 @@ class Windows:
         match call.arguments:
             case () if function in _NUMBERING:
                 return None, 0
-            case (Unread(words),) if (
-                function is Function.COUNT and words.cut(self.source).strip() == "*"
-            ):
+            case (Unread(words),) if function is Function.COUNT and is_star(self.source, words):
                 return None, 0
             case (value,) if function in _OF_OTHERS:
                 return self.scope.resolved(value), 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from acidsql import interrupts
@@ -18,7 +17,7 @@ from acidsql.planner.bind.local.query_trees import Columns, JoinKind, JoinTree
 from acidsql.planner.bind.local.stores import vector_of
 from acidsql.run.driver.held import Held
 from acidsql.run.driver.new_rows import one_batch
-from acidsql.run.driver.relations.matching import Numbers, equal_pairs
+from acidsql.run.driver.relations.matching import Numbers, equal_pairs, mask_of
 from acidsql.storage.stored import arrow_type
 
 MAX_PAIRS = 1 << 22
@@ -63,14 +62,14 @@ class _Join:
         kind = self.tree.kind
         positions, numbers = self._pairs()
         if kind in (JoinKind.SEMI, JoinKind.ANTI):
-            matched = _matched(positions, self.left)
+            matched = mask_of(positions, self.left.num_rows)
             yield self.left.filter(pa.array(matched if kind is JoinKind.SEMI else ~matched))
             return
         yield self._beside(positions, numbers)
         if kind in (JoinKind.LEFT, JoinKind.FULL):
-            yield self._beside(np.flatnonzero(~_matched(positions, self.left)), None)
+            yield self._beside(np.flatnonzero(~mask_of(positions, self.left.num_rows)), None)
         if kind in (JoinKind.RIGHT, JoinKind.FULL):
-            yield self._beside(None, np.flatnonzero(~_matched(numbers, self.right)))
+            yield self._beside(None, np.flatnonzero(~mask_of(numbers, self.right.num_rows)))
 
     def _pairs(self) -> tuple[Numbers, Numbers]:
         """The rows of the left side, and those of the right side, for which ON is true."""
@@ -110,9 +109,3 @@ class _Join:
 def _taken(rows: pa.RecordBatch, indices: Numbers) -> list[pa.Array]:
     columns: list[pa.Array] = rows.take(arrow_array(indices, pa.int64())).columns
     return columns
-
-
-def _matched(indices: Numbers, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-    matched = np.zeros(rows.num_rows, np.bool_)
-    matched[indices] = True
-    return matched

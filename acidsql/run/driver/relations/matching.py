@@ -40,9 +40,14 @@ class Matches:
 
     def mask(self, keys: Sequence[pa.Array], rows: int) -> npt.NDArray[np.bool_]:
         """Which of ``rows`` rows equal any."""
-        equal = np.zeros(rows, np.bool_)
-        equal[self.pairs(keys)[0]] = True
-        return equal
+        return mask_of(self.pairs(keys)[0], rows)
+
+
+def mask_of(positions: Numbers, rows: int) -> npt.NDArray[np.bool_]:
+    """Which of ``rows`` rows are at these positions."""
+    mask = np.zeros(rows, np.bool_)
+    mask[positions] = True
+    return mask
 
 
 def equal_pairs(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> tuple[Numbers, Numbers]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.expressions.not_here import NotHere
@@ -28,13 +27,13 @@ def answer_of(sub_query: SubQuery, rows: pa.Table, of_nothing: Callable[[], pa.T
     keys = columns[len(columns) - len(sub_query.outer) :]
     match sub_query.kind:
         case SubQueryKind.EXISTS:
-            return partial(_exists, keys, rows.num_rows)
+            return _exists(keys, rows.num_rows)
         case SubQueryKind.IN:
             return _Contained(columns[0], keys).answer
         case SubQueryKind.SCALAR if keys:
-            return partial(_looked_up, columns[0], keys, _single(of_nothing(), sub_query))
+            return _looked_up(columns[0], keys, _single(of_nothing(), sub_query))
         case SubQueryKind.SCALAR:
-            return partial(_repeated, _single(rows, sub_query))
+            return _repeated(_single(rows, sub_query))
 
 
 def _single(rows: pa.Table, sub_query: SubQuery) -> pa.Scalar:
@@ -47,49 +46,40 @@ def _single(rows: pa.Table, sub_query: SubQuery) -> pa.Scalar:
     return rows.column(0)[0].cast(kind) if rows.num_rows else pa.scalar(None, kind)
 
 
-def _repeated(
-    value: pa.Scalar, count: int, operand: pa.Array | None, outer: Sequence[pa.Array]
-) -> pa.Array:
+def _repeated(value: pa.Scalar) -> Answer:
     import pyarrow as pa
 
-    return pa.repeat(value, count)
+    return lambda count, operand, outer: pa.repeat(value, count)
 
 
-def _looked_up(
-    values: pa.Array,
-    keys: Sequence[pa.Array],
-    of_nothing: pa.Scalar,
-    count: int,
-    operand: pa.Array | None,
-    outer: Sequence[pa.Array],
-) -> pa.Array:
+def _looked_up(values: pa.Array, keys: Sequence[pa.Array], of_nothing: pa.Scalar) -> Answer:
     """The value of the group of equal keys, that of no rows where there is none."""
     import numpy as np
     import pyarrow as pa
 
     from acidsql.run.driver.relations.matching import Matches
 
-    positions, rows = Matches(keys, len(values)).pairs(outer)
-    indices = np.full(count, len(values), np.int64)
-    indices[positions] = rows
+    matches = Matches(keys, len(values))
     every = pa.concat_arrays([values, pa.repeat(of_nothing, 1).cast(values.type)])
-    return every.take(pa.array(indices))
+
+    def answer(count: int, operand: pa.Array | None, outer: Sequence[pa.Array]) -> pa.Array:
+        positions, rows = matches.pairs(outer)
+        indices = np.full(count, len(values), np.int64)
+        indices[positions] = rows
+        return every.take(pa.array(indices))
+
+    return answer
 
 
-def _exists(
-    keys: Sequence[pa.Array],
-    rows: int,
-    count: int,
-    operand: pa.Array | None,
-    outer: Sequence[pa.Array],
-) -> pa.Array:
+def _exists(keys: Sequence[pa.Array], rows: int) -> Answer:
     import pyarrow as pa
 
     from acidsql.run.driver.relations.matching import Matches
 
     if not keys:
-        return pa.repeat(pa.scalar(rows > 0), count)
-    return pa.array(Matches(keys, rows).mask(outer, count))
+        return _repeated(pa.scalar(rows > 0))
+    matches = Matches(keys, rows)
+    return lambda count, operand, outer: pa.array(matches.mask(outer, count))
 
 
 class _Contained:
