@@ -47,6 +47,7 @@ UNDERSTOOD = {
     "SELECT id FROM t WHERE id IN (SELECT 1) OR NOT EXISTS (SELECT * FROM b WHERE b.id = t.id)": "id",
     "SELECT count(DISTINCT name), avg(price) FROM t": "count(DISTINCT name) avg(price)",
     "SELECT lag(id, 2) OVER (PARTITION BY name ORDER BY id) + 1 AS p FROM t ORDER BY p": "p",
+    "SELECT a.id, (SELECT max(id) FROM b) + 1 AS m FROM t a JOIN b ON a.id = b.id ORDER BY m, id": "id m",
     "SELECT (SELECT max(id) FROM b WHERE b.name = t.name) AS m FROM t": "m",
 }
 """A query and the names of its columns."""
@@ -74,6 +75,16 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
             "t.id IN (SELECT id FROM b)",
         ),
         ("SELECT id FROM t INTERSECT ALL SELECT id FROM b", "INTERSECT ALL", "INTERSECT"),
+        (
+            "SELECT t.name, max(b.id) AS id FROM t JOIN b ON t.id = b.id GROUP BY t.name HAVING id > 1",
+            'which "id" is meant',
+            "id",
+        ),
+        (
+            "SELECT t.name, max(t.big) AS big FROM t JOIN b ON t.id = b.id GROUP BY t.name HAVING big > 1",
+            'which "big" is meant',
+            "big",
+        ),
         (
             "SELECT id FROM t LIMIT 1 UNION ALL SELECT id FROM b",
             "an order or a limit before a set operator",

@@ -232,8 +232,6 @@ def push(part: Condition, sides: list[Side]) -> bool:
 
 def column_of(sides: list[Side], ref: ColumnRef, common: frozenset[str]) -> str:
     """The one name of the column of these tables that a reference means. NotHere."""
-    if len(ref.parts) == 1 and _SEPARATOR in ref.parts[0]:
-        return ref.parts[0]  # it is that name already
     named = [(side, name) for side in sides if (name := side.scope.find(ref.parts)) is not None]
     if len(named) > 1 and not (len(ref.parts) == 1 and ref.parts[0] in common):
         raise NotHere(f'which "{".".join(ref.parts)}" is meant', ref.span)

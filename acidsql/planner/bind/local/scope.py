@@ -5,6 +5,7 @@ type.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
@@ -57,7 +58,7 @@ class Origin:
 
 
 @dataclass(slots=True, kw_only=True)
-class AnyScope:
+class AnyScope(ABC):
     """What the scopes of one table and of several have in common. ``ask``: makes a SubQuery of the
     call of a query over the columns of the scope; None where none is looked into.
     """
@@ -67,25 +68,25 @@ class AnyScope:
     sub_queries: dict[Span, SubQuery] = field(default_factory=dict)
     types: dict[str, HiveType] = field(default_factory=dict)
 
+    @abstractmethod
     def name_of(self, ref: ColumnRef) -> str:
         """The one name of the column that a reference means. NotHere for any other thing,
         such as a field of a struct.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def knows(self, parts: tuple[str, ...]) -> bool:
         """Whether a name is that of a column of the scope."""
-        raise NotImplementedError
 
+    @abstractmethod
     def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
         """The columns that a star stands for, with what they are called; None for a qualifier that
         is not known. ``qualifier``: "" for none. NotHere.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
         """The query of these outputs over the rows of the scope."""
-        raise NotImplementedError
 
     def resolved(self, tree: Condition) -> Condition:
         """The tree with the columns' one-part names. NotHere."""

@@ -16,6 +16,7 @@ from acidsql.catalog.types import HiveType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
+    OVER,
     Call,
     Cast,
     ColumnRef,
@@ -139,33 +140,31 @@ class Select:
         return self._over_groups(self.aggregates.lifted(tree))
 
     def _over_rows(self, tree: Condition) -> Condition:
-        if not holds_window(tree):
-            return self.scope.resolved(tree)
-        return self._around(self.windows.lifted(tree))
-
-    def _around(self, tree: Condition) -> Condition:
-        """What is around window functions."""
         match tree:
-            case ColumnRef((name,)) if any(name == w.name for w in self.windows.known.values()):
-                return tree
-            case Call(_, (_, *_)) | Cast():
-                return with_arguments(tree, self._around)
+            case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
+                return ColumnRef((self.windows.window(call, words, span).name,), span)
+            case Call() | Cast() if holds_window(tree):
+                return with_arguments(tree, self._over_rows)
         return self.scope.resolved(tree)
 
-    def _over_groups(self, tree: Condition) -> Condition:
+    def _over_groups(self, tree: Condition, *, results: bool = False) -> Condition:
+        """``results``: columns may be those of outputs, by their names."""
         match tree:
             case ColumnRef((name,)) if name in self.aggregates.types:
                 return tree
             case Call(name) if name in QUERIES:
                 return self._single(tree)
             case ColumnRef():
+                result = self._result(tree, grouped=True) if results else None
+                if result is not None:
+                    return result
                 name = self.scope.name_of(tree)
                 if name not in self.groups:
                     raise NotHere("a column that is no group", tree.span)
                 return replace(tree, parts=(name,))
             case Call(arguments=()) | Unread():
                 return self.scope.resolved(tree)
-        return with_arguments(tree, self._over_groups)
+        return with_arguments(tree, partial(self._over_groups, results=results))
 
     def _single(self, call: Call) -> Condition:
         """The one value of a query that is computed before there are groups."""
@@ -202,28 +201,32 @@ class Select:
         return value
 
     def _having(self, tree: Condition) -> Condition:
-        value = self._over_groups(self._of_results(self.aggregates.lifted(tree), grouped=True))
+        value = self._over_groups(self.aggregates.lifted(tree), results=True)
         if self._type(value, True) != _BOOLEAN:
             raise NotHere("a condition that is not true or false", tree.span)
         return value
 
     # ---- names of results
 
-    def _of_results(self, tree: Condition, *, grouped: bool) -> Condition:
-        """The tree with the values of outputs in place of their names; columns of the table keep
-        theirs.
+    def _over_results(self, tree: Condition) -> Condition:
+        """The tree over the columns of the table, with the values of outputs in place of their
+        names.
         """
         match tree:
-            case ColumnRef((name,)) if name not in self.aggregates.types:
-                return self._result(tree, name, grouped)
-        return with_arguments(tree, partial(self._of_results, grouped=grouped))
+            case ColumnRef() if (result := self._result(tree, grouped=False)) is not None:
+                return result
+            case Call(_, (_, *_)) | Cast():
+                return with_arguments(tree, self._over_results)
+        return self.scope.resolved(tree)
 
-    def _result(self, ref: ColumnRef, name: str, grouped: bool) -> Condition:
+    def _result(self, ref: ColumnRef, *, grouped: bool) -> Condition | None:
+        """The value of the output of this name; None for none."""
+        name = ".".join(ref.parts)
         values = [output.value for output in self.outputs if output.name.lower() == name]
-        if not values:
-            return ref
-        own = ColumnRef((name,), ref.span)
-        if len(values) > 1 or (grouped and name in self.scope.types and own != values[0]):
+        if len(ref.parts) > 1 or not values:
+            return None
+        is_column = grouped and self.scope.knows(ref.parts)
+        if len(values) > 1 or (is_column and self.scope.resolved(ref) != values[0]):
             raise NotHere(f'which "{name}" is meant', ref.span)
         return values[0]
 
@@ -234,10 +237,9 @@ class Select:
         if isinstance(tree, Constant):
             value = self._output_numbered(tree)
         elif grouped:
-            lifted = self.aggregates.lifted(tree)
-            value = self._over_groups(self._of_results(lifted, grouped=True))
+            value = self._over_groups(self.aggregates.lifted(tree), results=True)
         else:
-            value = self._around(self._of_results(tree, grouped=False))
+            value = self._over_results(tree)
         if isinstance(value, ColumnRef) and value.parts == (ROW_ID,):
             fields = [self.scope.resolved(ColumnRef((n,), value.span)) for n in ROW_ID_FIELDS]
             return [self._ordering(field, item, grouped) for field in fields]

@@ -13,12 +13,10 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
     OVER,
     Call,
-    ColumnRef,
     Condition,
     Constant,
     Unread,
     parts_of,
-    with_arguments,
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.aggregates import (
@@ -58,15 +56,12 @@ class Windows:
     ordering: Callable[[Condition, SortItem], Ordering]
     known: dict[Span, Window] = field(default_factory=dict)
 
-    def lifted(self, tree: Condition) -> Condition:
-        """The tree with a column in place of each window function. NotHere."""
-        match tree:
-            case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
-                if span not in self.known:
-                    window = self.known[span] = self._window(call, words)
-                    self.scope.types[window.name] = window.type
-                return ColumnRef((self.known[span].name,), span)
-        return with_arguments(tree, self.lifted)
+    def window(self, call: Call, words: Span, span: Span) -> Window:
+        """The function ``call`` over the window of these words, at ``span``. NotHere."""
+        if span not in self.known:
+            window = self.known[span] = self._window(call, words)
+            self.scope.types[window.name] = window.type
+        return self.known[span]
 
     def _window(self, call: Call, words: Span) -> Window:
         function = _FUNCTIONS.get(call.name)
