@@ -16,7 +16,6 @@ from typing import NamedTuple
 from acidsql.errors import ParseError, Span
 from acidsql.parser import (
     build_alterations,
-    build_files,
     build_rows,
     build_tables,
     build_transactions,
@@ -160,7 +159,7 @@ def dry_run(node: Node, text: str) -> DryRun:
 _BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {
     builder.__name__: builder
     for builder in (
-        *build_rows.BUILDERS, *build_files.BUILDERS, *build_tables.BUILDERS,
+        *build_rows.BUILDERS, *build_tables.BUILDERS,
         *build_alterations.BUILDERS, *build_transactions.BUILDERS, explain, dry_run
     )
 }  # fmt: skip
