@@ -8,11 +8,11 @@ from acidsql.catalog.model import Partition, Table
 from acidsql.errors import Warning
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads
+from acidsql.txn.store import SessionStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Warehouse:
     """
 
     root: str
-    store: EmbeddedMetastore
+    store: SessionStore
     files: FileIO
     engine: Engine
     settings: Settings

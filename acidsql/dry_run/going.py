@@ -12,12 +12,12 @@ from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import Error
 from acidsql.files.urls import is_inside
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.plan.plans import Plan
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
+from acidsql.txn.store import SessionStore
 
 RETENTION = "acidsql.history.retention"
 
@@ -29,7 +29,7 @@ class Around:
     """
 
     engine: Engine
-    store: EmbeddedMetastore
+    store: SessionStore
     settings: Settings
     snapshots: Snapshots
     explain: Callable[[Plan], list[str]]

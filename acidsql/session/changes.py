@@ -23,7 +23,7 @@ from acidsql.txn.locks import LockRequest
 from acidsql.txn.reading import ReadSnapshot
 
 if TYPE_CHECKING:
-    from acidsql.metastore.embedded import EmbeddedMetastore
+    from acidsql.txn.store import SessionStore
 
 
 def _result(stats: Stats, warnings: Sequence[Warning] = ()) -> Result:
@@ -35,14 +35,14 @@ class SessionChanges:
     """What the changes of one session need of it."""
 
     root: str
-    open_store: Callable[[], EmbeddedMetastore]
+    open_store: Callable[[], SessionStore]
     engine: Engine
     transaction: SessionTransaction
     locks: SessionLocks
     queries: SessionQueries
 
     @property
-    def store(self) -> EmbeddedMetastore:
+    def store(self) -> SessionStore:
         return self.open_store()
 
     def write(self, plan: ChangePlan, source: str) -> Result:

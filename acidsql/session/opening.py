@@ -8,16 +8,18 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.attached import is_service
 from acidsql.errors import InterfaceError
 from acidsql.settings import Settings
 from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
-    from acidsql.metastore.embedded import EmbeddedMetastore
+    from acidsql.txn.store import SessionStore
 
 DEFAULT_WAREHOUSE = "warehouse"
 WAREHOUSE_VARIABLE = "ACIDSQL_WAREHOUSE"
 METASTORE_VARIABLE = "ACIDSQL_METASTORE"
+_GRANULARITY = "acidsql.conflict.granularity"
 
 
 def default_warehouse() -> str:
@@ -68,16 +70,19 @@ def opened_store(
     user: str,
     clock: Callable[[], float] | None,
     settings: Settings,
-) -> EmbeddedMetastore:
+) -> SessionStore:
     """The store of a warehouse, by settings as they are now. ``metastore``: a URL; "" stands for
     the file in the warehouse, None for the default.
     """
+    url = default_metastore() if metastore is None else metastore or None
+    if url is not None and is_service(url):
+        return _opened_service(url, user, settings)
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.metastore.store import Create
 
     return EmbeddedMetastore(
         warehouse,
-        metastore=default_metastore() if metastore is None else metastore or None,
+        metastore=url,
         user=user,
         clock=clock,
         txn_timeout_seconds=settings.number("hive.txn.timeout"),
@@ -87,4 +92,21 @@ def opened_store(
         mode=int(settings.text("acidsql.store.mode"), 8),
         durable=settings.flag("acidsql.durable"),
         create=Create(str(settings.get("acidsql.store.create"))),
+    )
+
+
+def _opened_service(url: str, user: str, settings: Settings) -> SessionStore:
+    """A Hive metastore. Conflicts are by its rule there: rows are not compared."""
+    from acidsql.metastore.hive.urls import parse_service, shown_servers
+    from acidsql.metastore.hms.metastore import HiveMetastore
+
+    if _GRANULARITY not in settings.changed():
+        settings.set(_GRANULARITY, "partition")
+    servers, framed = parse_service(url)
+    return HiveMetastore(
+        shown_servers(servers, framed=framed),
+        servers,
+        framed=framed,
+        user=user,
+        answer_seconds=settings.number("hive.metastore.client.socket.timeout"),
     )

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
-    from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
     from acidsql.session.blocks import Block
     from acidsql.session.scan import TableScan
     from acidsql.session.tables import SessionTable
     from acidsql.txn.runs import CommittedRun
+    from acidsql.txn.store import SessionStore
 
 Value = TypeVar("Value")
 DEFAULT_BATCH_ROWS = 131_072
@@ -81,7 +81,14 @@ class Session:
         open_store = partial(
             opened_store, self.warehouse, metastore, self.user, clock, self.settings
         )
-        self._store: EmbeddedMetastore | None = open_store()
+        self._store: SessionStore | None = open_store()
+        if warehouse is not None and self.warehouse != self._store.warehouse:
+            self._store.close()
+            raise InterfaceError(
+                f'the metastore has its own warehouse, "{self._store.warehouse}"',
+                hint="Leave the warehouse out: a Hive metastore says where its tables lie.",
+            )
+        self.warehouse = self._store.warehouse
         self._spark_given = (spark, master, conf)
         self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)
         self.turn = Turn(self._engine.cancel)
@@ -404,7 +411,7 @@ class Session:
         return self._spine.hive_variables
 
     @property
-    def store(self) -> EmbeddedMetastore:
+    def store(self) -> SessionStore:
         """The catalog and transaction manager. InterfaceError after ``close``."""
         self.turn.check_process()
         if self._store is None:

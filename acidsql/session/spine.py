@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from acidsql.attach.sources.live import LiveTables
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
-    from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
+    from acidsql.txn.store import SessionStore
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
@@ -100,7 +100,7 @@ class Spine:
     root: str
     user: str
     clock: Callable[[], float]
-    open_store: Callable[[], EmbeddedMetastore]
+    open_store: Callable[[], SessionStore]
     engine: Engine
     settings: Settings
     turn: Turn
@@ -158,7 +158,7 @@ class Spine:
         )
 
     @property
-    def store(self) -> EmbeddedMetastore:
+    def store(self) -> SessionStore:
         return self.open_store()
 
     def plan(

@@ -10,7 +10,6 @@ from sqlalchemy.exc import ArgumentError, NoSuchTableError
 
 from acidsql.catalog.model import ConstraintKind, Table, TableKind, TableName
 from acidsql.errors import DatabaseNotFoundError, InterfaceError
-from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.sqlalchemy.compiler import (
     NOTHING,
     DdlCompiler,
@@ -19,6 +18,7 @@ from acidsql.sqlalchemy.compiler import (
     TypeCompiler,
 )
 from acidsql.sqlalchemy.types import COLUMN_SPECIFICATIONS, column_type
+from acidsql.txn.store import SessionStore
 
 _SPARK = "spark."
 SNAPSHOT, AUTOCOMMIT = "SNAPSHOT", "AUTOCOMMIT"
@@ -266,8 +266,8 @@ class AcidSqlDialect(default.DefaultDialect):
         return view.original
 
 
-def _store(connection: Any) -> EmbeddedMetastore:
-    store: EmbeddedMetastore = connection.connection.dbapi_connection.session.store
+def _store(connection: Any) -> SessionStore:
+    store: SessionStore = connection.connection.dbapi_connection.session.store
     return store
 
 

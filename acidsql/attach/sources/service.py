@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import WriteId
 from acidsql.attach.facts import PartitionFacts, TableFacts
 from acidsql.attach.sources.hive_tables import (
     CATALOG,
@@ -37,6 +36,7 @@ from acidsql.metastore.hive.calls import (
     NO_SUCH_OBJECT,
 )
 from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
+from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
 from acidsql.metastore.hive.protocol import WireError
 
 PARTITIONS_AT_ONCE = 500
@@ -198,45 +198,15 @@ def _with_txns(connection: Connection, facts: TableFacts) -> TableFacts:
     """The facts with the write ids that count and the transactions that do, of one moment: these
     are asked for first, and write ids as they are seen by them.
     """
-    opened = connection.call(GET_OPEN_TXNS)
-    still_open, aborted = _told_apart(opened, "open_txns")
-    txns = ValidTxnList(
-        high_watermark=TxnId(_required(opened, "txn_high_water_mark")),
-        open=tuple(map(TxnId, still_open)),
-        aborted=tuple(map(TxnId, aborted)),
-    )
-    request = {"fullTableNames": [str(facts.name)], "validTxnList": _plain(txns)}
-    tables = connection.call(GET_VALID_WRITE_IDS, rqst=request).get("tblValidWriteIds", [])
-    if [one.get("fullTableName") for one in tables] != [str(facts.name)]:
-        raise WireError(f"it tells write ids of another table than {facts.name}")
-    open_ids, aborted_ids = _told_apart(tables[0], "invalidWriteIds")
+    assert facts.name is not None
+    txns = txn_list(connection.call(GET_OPEN_TXNS))
+    request = {"fullTableNames": [str(facts.name)], "validTxnList": plain_text(txns)}
+    write_ids = write_id_lists(connection.call(GET_VALID_WRITE_IDS, rqst=request), [facts.name])
+    of_table = write_ids[facts.name]
     return replace(
         facts,
-        high_watermark=WriteId(_required(tables[0], "writeIdHighWaterMark")),
-        open=tuple(map(WriteId, open_ids)),
-        aborted=tuple(map(WriteId, aborted_ids)),
+        high_watermark=of_table.high_watermark,
+        open=of_table.open,
+        aborted=of_table.aborted,
         txns=txns,
     )
-
-
-def _told_apart(answered: dict[str, Any], key: str) -> tuple[list[int], list[int]]:
-    """The open and the aborted ids. Bit ``i`` of the bytes ``abortedBits`` is that of the id at
-    ``i``, the lowest bit of a byte first; bytes of zeros at the end are left out. Hive: BitSet.
-    """
-    ids, bits = _required(answered, key), _required(answered, "abortedBits")
-    size = 8 * len(bits)
-    aborted = [one for at, one in enumerate(ids) if at < size and bits[at >> 3] >> (at & 7) & 1]
-    return sorted(set(ids) - set(aborted)), sorted(aborted)
-
-
-def _required(answered: dict[str, Any], key: str) -> Any:
-    if key not in answered:
-        raise WireError(f'its answer has no "{key}"')
-    return answered[key]
-
-
-def _plain(txns: ValidTxnList) -> str:
-    """The list as Hive 3 reads it: without runs. Hive: ValidReadTxnList."""
-    lists = (",".join(map(str, ids)) for ids in (txns.open, txns.aborted))
-    lowest = NO_OPEN_WRITE_ID if txns.min_open is None else txns.min_open
-    return ":".join([str(txns.high_watermark), str(lowest), *lists])

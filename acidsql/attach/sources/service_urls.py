@@ -7,18 +7,15 @@ Hive's name of the table, and ``framed=true`` for servers with
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qsl
 
 from acidsql.attach.sources.urls import hive_name
-from acidsql.catalog.attached import SERVICE
 from acidsql.catalog.model import TableName
 from acidsql.errors import BindError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.urls import parse_servers, shown_servers
 
-DEFAULT_PORT = 9083
 _FORM = 'It is of the form "thrift://host:9083,host2:9083?table=sales.orders".'
-_SERVER = re.compile(r"(?:thrift://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?", re.I)
 _SWITCH = {"true": True, "false": False}
 
 
@@ -41,8 +38,7 @@ class ServiceUrl:
     @property
     def shown(self) -> str:
         """The URL without the table."""
-        listed = ",".join(_server_text(host, port) for host, port in self.servers)
-        return f"{SERVICE}://{listed}{'?framed=true' if self.framed else ''}"
+        return shown_servers(self.servers, framed=self.framed)
 
     def recorded(self, table: TableName) -> str:
         """The URL as it is kept of an attached table, with Hive's name."""
@@ -53,7 +49,9 @@ def parse_service_url(text: str) -> ServiceUrl:
     """BindError, which does not repeat the text, for what is no such URL."""
     _, _, rest = text.strip().partition("://")
     listed, _, query = rest.partition("?")
-    servers = tuple(map(_server, listed.split(",")))
+    servers = parse_servers(listed)
+    if servers is None:
+        raise BindError("the source is not the URL of a metastore", hint=_FORM)
     options = _options(query)
     framed, table = options.get("framed", "false").lower(), options.get("table")
     if framed not in _SWITCH:
@@ -65,14 +63,6 @@ def parse_service_url(text: str) -> ServiceUrl:
     )
 
 
-def _server(text: str) -> tuple[str, int]:
-    match = _SERVER.fullmatch(text.strip())
-    port = DEFAULT_PORT if match is None or match[2] is None else int(match[2])
-    if match is None or not 0 < port < 65536:
-        raise BindError("the source is not the URL of a metastore", hint=_FORM)
-    return match[1].strip("[]"), port
-
-
 def _options(query: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
@@ -82,7 +72,3 @@ def _options(query: str) -> dict[str, str]:
     if len(options) < len(pairs) or not options.keys() <= {"table", "framed"}:
         raise BindError('the source has other options than "table" and "framed"', hint=_FORM)
     return options
-
-
-def _server_text(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

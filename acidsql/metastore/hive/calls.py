@@ -1,6 +1,7 @@
-"""The calls that are made of Hive's metastore, as data: what is sent, what is read of the answer.
+"""The calls that only read of Hive's metastore, as data: what is sent, what is read of the answer.
 Names and numbers are those of the service's interface, which Hive 3.1 and 4 share for all of these.
-Of structs only the fields that are looked at are named.
+Of structs only the fields that are looked at are named. (``writing`` has the calls of who takes
+part.)
 """
 
 from __future__ import annotations
@@ -31,39 +32,43 @@ NO_SUCH_TXN = "NoSuchTxnException"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """``errors``: the exceptions that it declares, by their number in an answer."""
+    """``result``: None of one that gives nothing back. ``errors``: the exceptions that it declares,
+    by their number in an answer.
+    """
 
     name: str
     arguments: Struct
-    result: Kind
+    result: Kind | None
     errors: Mapping[int, str]
 
     @property
     def answer(self) -> Struct:
+        result = {} if self.result is None else {0: ("success", self.result)}
         errors = {number: (name, ERROR) for number, name in self.errors.items()}
-        return Struct(fields={0: ("success", self.result), **errors})
+        return Struct(fields={**result, **errors})
 
 
-def _struct(**fields: tuple[int, Kind]) -> Struct:
+def struct_of(**fields: tuple[int, Kind]) -> Struct:
+    """The kind of a struct with these fields, each by its number."""
     return Struct(fields={number: (name, kind) for name, (number, kind) in fields.items()})
 
 
 TEXTS = ListOf(item=TEXT)
-ERROR = _struct(message=(1, TEXT))
-FAILURE = _struct(message=(1, TEXT), type=(2, I32))
+ERROR = struct_of(message=(1, TEXT))
+FAILURE = struct_of(message=(1, TEXT), type=(2, I32))
 """What a server answers where a method fails in a way that it does not declare."""
 
-FIELD_SCHEMA = _struct(name=(1, TEXT), type=(2, TEXT), comment=(3, TEXT))
-STORAGE = _struct(
+FIELD_SCHEMA = struct_of(name=(1, TEXT), type=(2, TEXT), comment=(3, TEXT))
+STORAGE = struct_of(
     cols=(1, ListOf(item=FIELD_SCHEMA)),
     location=(2, TEXT),
     inputFormat=(3, TEXT),
     numBuckets=(6, I32),
-    serdeInfo=(7, _struct(serializationLib=(2, TEXT))),
+    serdeInfo=(7, struct_of(serializationLib=(2, TEXT))),
     bucketCols=(8, TEXTS),
-    sortCols=(9, ListOf(item=_struct(col=(1, TEXT), order=(2, I32)))),
+    sortCols=(9, ListOf(item=struct_of(col=(1, TEXT), order=(2, I32)))),
 )
-TABLE = _struct(
+TABLE = struct_of(
     tableName=(1, TEXT),
     dbName=(2, TEXT),
     createTime=(4, I32),
@@ -73,11 +78,11 @@ TABLE = _struct(
     tableType=(12, TEXT),
     id=(25, I64),
 )
-PARTITION = _struct(
+PARTITION = struct_of(
     values=(1, TEXTS),
-    sd=(6, _struct(location=(2, TEXT), inputFormat=(3, TEXT))),
+    sd=(6, struct_of(location=(2, TEXT), inputFormat=(3, TEXT))),
 )
-VALID_WRITE_IDS = _struct(
+VALID_WRITE_IDS = struct_of(
     fullTableName=(1, TEXT),
     writeIdHighWaterMark=(2, I64),
     invalidWriteIds=(3, ListOf(item=I64)),
@@ -86,49 +91,49 @@ VALID_WRITE_IDS = _struct(
 
 SET_UGI = Method(
     name="set_ugi",
-    arguments=_struct(user_name=(1, TEXT), group_names=(2, TEXTS)),
+    arguments=struct_of(user_name=(1, TEXT), group_names=(2, TEXTS)),
     result=TEXTS,
     errors={1: META_EXCEPTION},
 )
 GET_TABLE = Method(
     name="get_table_req",
-    arguments=_struct(
+    arguments=struct_of(
         req=(
             1,
-            _struct(
+            struct_of(
                 dbName=(1, TEXT),
                 tblName=(2, TEXT),
-                capabilities=(3, _struct(values=(1, ListOf(item=I32)))),
+                capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
                 catName=(4, TEXT),
             ),
         )
     ),
-    result=_struct(table=(1, TABLE)),
+    result=struct_of(table=(1, TABLE)),
     errors={1: META_EXCEPTION, 2: NO_SUCH_OBJECT},
 )
 GET_OPEN_TXNS = Method(
     name="get_open_txns",
-    arguments=_struct(),
-    result=_struct(
+    arguments=struct_of(),
+    result=struct_of(
         txn_high_water_mark=(1, I64), open_txns=(2, ListOf(item=I64)), abortedBits=(4, BINARY)
     ),
     errors={},
 )
 GET_VALID_WRITE_IDS = Method(
     name="get_valid_write_ids",
-    arguments=_struct(rqst=(1, _struct(fullTableNames=(1, TEXTS), validTxnList=(2, TEXT)))),
-    result=_struct(tblValidWriteIds=(1, ListOf(item=VALID_WRITE_IDS))),
+    arguments=struct_of(rqst=(1, struct_of(fullTableNames=(1, TEXTS), validTxnList=(2, TEXT)))),
+    result=struct_of(tblValidWriteIds=(1, ListOf(item=VALID_WRITE_IDS))),
     errors={1: NO_SUCH_TXN, 2: META_EXCEPTION},
 )
 GET_PARTITION_NAMES = Method(
     name="get_partition_names",
-    arguments=_struct(db_name=(1, TEXT), tbl_name=(2, TEXT), max_parts=(3, I16)),
+    arguments=struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), max_parts=(3, I16)),
     result=TEXTS,
     errors={1: NO_SUCH_OBJECT, 2: META_EXCEPTION},
 )
 GET_PARTITIONS = Method(
     name="get_partitions_by_names",
-    arguments=_struct(db_name=(1, TEXT), tbl_name=(2, TEXT), names=(3, TEXTS)),
+    arguments=struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), names=(3, TEXTS)),
     result=ListOf(item=PARTITION),
     errors={1: META_EXCEPTION, 2: NO_SUCH_OBJECT, 3: "InvalidObjectException"},
 )

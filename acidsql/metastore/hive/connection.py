@@ -25,6 +25,8 @@ from acidsql.metastore.hive.protocol import (
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
+UNKNOWN_METHOD = 1
+"""The type of a failure: Thrift's TApplicationException.UNKNOWN_METHOD."""
 _CHUNK = 1 << 18
 _LONGEST_REASON = 500
 _CLOSED = "it closed the connection within its answer"
@@ -45,12 +47,27 @@ class DeclaredError(Exception):
         self.message = message
 
 
-class Connection:
-    """A socket on which one call is made at a time. OSError and WireError end it."""
+class FailedThereError(WireError):
+    """A method failed at the server in a way that it does not declare. ``is_unknown``: the server
+    has no method of that name.
+    """
 
-    def __init__(self, connected: socket.socket, *, framed: bool) -> None:
+    def __init__(self, message: str, *, is_unknown: bool) -> None:
+        super().__init__(message)
+        self.is_unknown = is_unknown
+
+
+class Connection:
+    """A socket on which one call is made at a time. OSError and WireError end it, but
+    FailedThereError.
+    """
+
+    def __init__(
+        self, connected: socket.socket, *, framed: bool, answer_seconds: float | None = None
+    ) -> None:
         self._socket = connected
         self._framed = framed
+        self._answer_seconds = ANSWER_SECONDS if answer_seconds is None else answer_seconds
         self._sequence = 0
         self._deadline = 0.0
         self._answers = False
@@ -61,7 +78,7 @@ class Connection:
         message = encode_call(method.name, self._sequence, method.arguments, arguments)
         if self._framed:
             message = len(message).to_bytes(4, "big") + message
-        self._deadline, self._answers = monotonic() + ANSWER_SECONDS, False
+        self._deadline, self._answers = monotonic() + self._answer_seconds, False
         self._send(message)
         decoder = Decoder(self._receive_frame if self._framed else self._receive)
         kind, name, sequence = decoder.head()
@@ -69,7 +86,10 @@ class Connection:
             raise WireError(f'it answers another call: "{name[:40]}"')
         if kind == MessageType.EXCEPTION:
             failure = decoder.value(FAILURE)
-            raise WireError(f"{method.name} failed there: {_one_line(failure.get('message', ''))}")
+            raise FailedThereError(
+                f"{method.name} failed there: {_one_line(failure.get('message', ''))}",
+                is_unknown=failure.get("type") == UNKNOWN_METHOD,
+            )
         if kind != MessageType.REPLY:
             raise WireError("what it answers is no answer")
         answer = decoder.value(method.answer)
@@ -78,9 +98,26 @@ class Connection:
         for declared in method.errors.values():
             if declared in answer:
                 raise DeclaredError(declared, _one_line(answer[declared].get("message", "")))
+        if method.result is None:
+            return None
         if "success" not in answer:
             raise WireError(f"{method.name} has no result")
         return answer["success"]
+
+    @property
+    def is_closed_there(self) -> bool:
+        """Whether the server has closed it, or said something that nobody asked for, since."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
 
     def _wait(self) -> None:
         left = self._deadline - monotonic()
@@ -124,11 +161,26 @@ class Connection:
 @contextmanager
 def connected(host: str, port: int, *, framed: bool, user: str) -> Iterator[Connection]:
     """A connection on which the metastore acts for a user. It is closed behind the block."""
-    with socket.create_connection((host, port), timeout=CONNECT_SECONDS) as opened:
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = Connection(opened, framed=framed)
-        connection.call(SET_UGI, user_name=user, group_names=[])
+    connection = connect(host, port, framed=framed, user=user)
+    try:
         yield connection
+    finally:
+        connection.close()
+
+
+def connect(
+    host: str, port: int, *, framed: bool, user: str, answer_seconds: float | None = None
+) -> Connection:
+    """A connection as ``connected`` gives one, which its user closes."""
+    opened = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
+    connection = Connection(opened, framed=framed, answer_seconds=answer_seconds)
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.call(SET_UGI, user_name=user, group_names=[])
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def ask_first(
@@ -148,7 +200,7 @@ def ask_first(
             with connected(host, port, framed=framed, user=user) as connection:
                 return ask(connection)
         except (OSError, WireError) as error:
-            failures.append(f"{host}:{port}: {_reason(error)}")
+            failures.append(f"{host}:{port}: {reason_of(error)}")
         except DeclaredError as error:
             raise MetastoreError(f"the metastore {shown} refuses: {error.message}") from error
     if len(failures) == 1:
@@ -161,7 +213,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:_LONGEST_REASON] or "it says no reason"
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """What is wrong with a connection, in words."""
     if isinstance(error, TimeoutError):
         return "it does not answer in time"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

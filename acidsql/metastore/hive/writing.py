@@ -1,0 +1,611 @@
+"""The calls of who takes part in Hive's metastore, as data: see ``calls``. Names and numbers are
+those of the service's interface.
+
+A field that is not given is not sent, so that what a version does not know it is not told, and no
+default of ours stands for what the server would take. Structs that are read, changed and written
+back are named whole: what was left out would be lost there.
+"""
+
+from __future__ import annotations
+
+from acidsql.metastore.hive.calls import (
+    FIELD_SCHEMA,
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    NO_SUCH_TXN,
+    TEXTS,
+    Method,
+    struct_of,
+)
+from acidsql.metastore.hive.protocol import (
+    BOOL,
+    I32,
+    I64,
+    TEXT,
+    Kind,
+    ListOf,
+    MapOf,
+    Struct,
+)
+
+ALREADY_EXISTS = "AlreadyExistsException"
+INVALID_OBJECT = "InvalidObjectException"
+INVALID_OPERATION = "InvalidOperationException"
+NO_SUCH_LOCK = "NoSuchLockException"
+TXN_ABORTED = "TxnAbortedException"
+TXN_OPEN = "TxnOpenException"
+
+TEXT_MAP = MapOf(key=TEXT, value=TEXT)
+IDS = ListOf(item=I64)
+CONTEXT = struct_of(properties=(1, TEXT_MAP))
+
+
+def _method(
+    name: str, result: Kind | None, /, *errors: str, **arguments: tuple[int, Kind]
+) -> Method:
+    return Method(
+        name=name,
+        arguments=struct_of(**arguments),
+        result=result,
+        errors=dict(enumerate(errors, start=1)),
+    )
+
+
+# ---- the server
+
+GET_VERSION = _method("getVersion", TEXT)
+GET_CONFIG_VALUE = _method(
+    "get_config_value", TEXT, "ConfigValSecurityException", name=(1, TEXT), defaultValue=(2, TEXT)
+)
+
+# ---- databases
+
+DATABASE = struct_of(
+    name=(1, TEXT),
+    description=(2, TEXT),
+    locationUri=(3, TEXT),
+    parameters=(4, TEXT_MAP),
+    ownerName=(6, TEXT),
+    ownerType=(7, I32),
+    catalogName=(8, TEXT),
+    managedLocationUri=(10, TEXT),
+)
+GET_DATABASE = _method("get_database", DATABASE, NO_SUCH_OBJECT, META_EXCEPTION, name=(1, TEXT))
+GET_ALL_DATABASES = _method("get_all_databases", TEXTS, META_EXCEPTION)
+CREATE_DATABASE = _method(
+    "create_database",
+    None,
+    ALREADY_EXISTS,
+    INVALID_OBJECT,
+    META_EXCEPTION,
+    database=(1, DATABASE),
+)
+DROP_DATABASE = _method(
+    "drop_database",
+    None,
+    NO_SUCH_OBJECT,
+    INVALID_OPERATION,
+    META_EXCEPTION,
+    name=(1, TEXT),
+    deleteData=(2, BOOL),
+    cascade=(3, BOOL),
+)
+
+# ---- tables
+
+SERDE = struct_of(
+    name=(1, TEXT),
+    serializationLib=(2, TEXT),
+    parameters=(3, TEXT_MAP),
+    description=(4, TEXT),
+    serializerClass=(5, TEXT),
+    deserializerClass=(6, TEXT),
+    serdeType=(7, I32),
+)
+WHOLE_STORAGE = struct_of(
+    cols=(1, ListOf(item=FIELD_SCHEMA)),
+    location=(2, TEXT),
+    inputFormat=(3, TEXT),
+    outputFormat=(4, TEXT),
+    compressed=(5, BOOL),
+    numBuckets=(6, I32),
+    serdeInfo=(7, SERDE),
+    bucketCols=(8, TEXTS),
+    sortCols=(9, ListOf(item=struct_of(col=(1, TEXT), order=(2, I32)))),
+    parameters=(10, TEXT_MAP),
+    skewedInfo=(
+        11,
+        struct_of(
+            skewedColNames=(1, TEXTS),
+            skewedColValues=(2, ListOf(item=TEXTS)),
+        ),
+    ),
+    storedAsSubDirectories=(12, BOOL),
+)
+WHOLE_TABLE = struct_of(
+    tableName=(1, TEXT),
+    dbName=(2, TEXT),
+    owner=(3, TEXT),
+    createTime=(4, I32),
+    lastAccessTime=(5, I32),
+    retention=(6, I32),
+    sd=(7, WHOLE_STORAGE),
+    partitionKeys=(8, ListOf(item=FIELD_SCHEMA)),
+    parameters=(9, TEXT_MAP),
+    viewOriginalText=(10, TEXT),
+    viewExpandedText=(11, TEXT),
+    tableType=(12, TEXT),
+    temporary=(14, BOOL),
+    rewriteEnabled=(15, BOOL),
+    catName=(17, TEXT),
+    ownerType=(18, I32),
+    writeId=(19, I64),
+    id=(25, I64),
+)
+GET_WHOLE_TABLE = _method(
+    "get_table_req",
+    struct_of(table=(1, WHOLE_TABLE)),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    req=(
+        1,
+        struct_of(
+            dbName=(1, TEXT),
+            tblName=(2, TEXT),
+            capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
+            catName=(4, TEXT),
+        ),
+    ),
+)
+GET_TABLES_WITH_LOCATION = _method(
+    "get_table_objects_by_name_req",
+    struct_of(
+        tables=(
+            1,
+            ListOf(
+                item=struct_of(
+                    tableName=(1, TEXT),
+                    dbName=(2, TEXT),
+                    sd=(7, struct_of(location=(2, TEXT))),
+                    partitionKeys=(8, ListOf(item=FIELD_SCHEMA)),
+                    tableType=(12, TEXT),
+                )
+            ),
+        )
+    ),
+    META_EXCEPTION,
+    INVALID_OPERATION,
+    "UnknownDBException",
+    req=(
+        1,
+        struct_of(
+            dbName=(1, TEXT),
+            tblNames=(2, TEXTS),
+            capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
+            catName=(4, TEXT),
+        ),
+    ),
+)
+GET_ALL_TABLES = _method("get_all_tables", TEXTS, META_EXCEPTION, db_name=(1, TEXT))
+GET_TABLES_BY_TYPE = _method(
+    "get_tables_by_type",
+    TEXTS,
+    META_EXCEPTION,
+    db_name=(1, TEXT),
+    pattern=(2, TEXT),
+    tableType=(3, TEXT),
+)
+_CREATE_ERRORS = (ALREADY_EXISTS, INVALID_OBJECT, META_EXCEPTION, NO_SUCH_OBJECT)
+CREATE_TABLE = _method(
+    "create_table_with_environment_context",
+    None,
+    *_CREATE_ERRORS,
+    tbl=(1, WHOLE_TABLE),
+    environment_context=(2, CONTEXT),
+)
+"""Of Hive 3."""
+_CREATE_REQUEST = struct_of(
+    table=(1, WHOLE_TABLE),
+    envContext=(2, CONTEXT),
+    processorCapabilities=(9, TEXTS),
+    processorIdentifier=(10, TEXT),
+)
+CREATE_TABLE_REQ = _method("create_table_req", None, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST))
+"""Of Hive 4."""
+TRANSLATE_TABLE = _method(
+    "translate_table_dryrun", WHOLE_TABLE, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST)
+)
+"""Of Hive 4: the table that CREATE would make."""
+DROP_TABLE = _method(
+    "drop_table_with_environment_context",
+    None,
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    dbname=(1, TEXT),
+    name=(2, TEXT),
+    deleteData=(3, BOOL),
+    environment_context=(4, CONTEXT),
+)
+ALTER_TABLE = _method(
+    "alter_table_with_environment_context",
+    None,
+    INVALID_OPERATION,
+    META_EXCEPTION,
+    dbname=(1, TEXT),
+    tbl_name=(2, TEXT),
+    new_tbl=(3, WHOLE_TABLE),
+    environment_context=(4, CONTEXT),
+)
+"""Of Hive 3."""
+ALTER_TABLE_REQ = _method(
+    "alter_table_req",
+    struct_of(),
+    INVALID_OPERATION,
+    META_EXCEPTION,
+    req=(
+        1,
+        struct_of(
+            catName=(1, TEXT),
+            dbName=(2, TEXT),
+            tableName=(3, TEXT),
+            table=(4, WHOLE_TABLE),
+            environmentContext=(5, CONTEXT),
+            writeId=(6, I64),
+            validWriteIdList=(7, TEXT),
+            processorCapabilities=(8, TEXTS),
+            processorIdentifier=(9, TEXT),
+        ),
+    ),
+)
+"""Of Hive 4."""
+
+# ---- constraints that are enforced
+
+_OF_COLUMN = {
+    "table_db": (2, TEXT),
+    "table_name": (3, TEXT),
+    "column_name": (4, TEXT),
+}
+
+
+def _constraint(name: str, expression: str | None) -> Struct:
+    """The struct of a constraint of one column; ``expression``: what its text is called."""
+    texts = [one for one in (expression, name) if one is not None]
+    fields: dict[str, tuple[int, Kind]] = {one: (5 + i, TEXT) for i, one in enumerate(texts)}
+    flags = ("enable_cstr", "validate_cstr", "rely_cstr")
+    first = 5 + len(texts)
+    fields |= {flag: (first + i, BOOL) for i, flag in enumerate(flags)}
+    return struct_of(**_OF_COLUMN, **fields)
+
+
+NOT_NULL = ListOf(item=_constraint("nn_name", None))
+DEFAULT = ListOf(item=_constraint("dc_name", "default_value"))
+CHECK = ListOf(item=_constraint("dc_name", "check_expression"))
+_TABLE_OF = struct_of(catName=(1, TEXT), db_name=(2, TEXT), tbl_name=(3, TEXT))
+
+
+def _constraints(name: str, kind: ListOf) -> Method:
+    return _method(
+        name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, _TABLE_OF)
+    )
+
+
+GET_NOT_NULL = _constraints("get_not_null_constraints", NOT_NULL)
+GET_DEFAULT = _constraints("get_default_constraints", DEFAULT)
+GET_CHECK = _constraints("get_check_constraints", CHECK)
+
+# ---- partitions
+
+WHOLE_PARTITION = struct_of(
+    values=(1, TEXTS),
+    dbName=(2, TEXT),
+    tableName=(3, TEXT),
+    createTime=(4, I32),
+    lastAccessTime=(5, I32),
+    sd=(6, WHOLE_STORAGE),
+    parameters=(7, TEXT_MAP),
+    catName=(9, TEXT),
+    writeId=(10, I64),
+)
+_PARTITION_FACTS = struct_of(
+    values=(1, TEXTS),
+    createTime=(4, I32),
+    sd=(6, struct_of(location=(2, TEXT))),
+    parameters=(7, TEXT_MAP),
+)
+_OF_NAMES: dict[str, tuple[int, Kind]] = {
+    "db_name": (1, TEXT),
+    "tbl_name": (2, TEXT),
+    "names": (3, TEXTS),
+}
+GET_PARTITION_FACTS = _method(
+    "get_partitions_by_names",
+    ListOf(item=_PARTITION_FACTS),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    INVALID_OBJECT,
+    **_OF_NAMES,
+)
+GET_WHOLE_PARTITIONS = _method(
+    "get_partitions_by_names",
+    ListOf(item=WHOLE_PARTITION),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    INVALID_OBJECT,
+    **_OF_NAMES,
+)
+ADD_PARTITIONS = _method(
+    "add_partitions_req",
+    struct_of(partitions=(1, ListOf(item=struct_of(values=(1, TEXTS))))),
+    INVALID_OBJECT,
+    ALREADY_EXISTS,
+    META_EXCEPTION,
+    request=(
+        1,
+        struct_of(
+            dbName=(1, TEXT),
+            tblName=(2, TEXT),
+            parts=(3, ListOf(item=WHOLE_PARTITION)),
+            ifNotExists=(4, BOOL),
+            needResult=(5, BOOL),
+            catName=(6, TEXT),
+        ),
+    ),
+)
+DROP_PARTITION = _method(
+    "drop_partition_with_environment_context",
+    BOOL,
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    part_vals=(3, TEXTS),
+    deleteData=(4, BOOL),
+    environment_context=(5, CONTEXT),
+)
+ALTER_PARTITIONS = _method(
+    "alter_partitions_with_environment_context",
+    None,
+    INVALID_OPERATION,
+    META_EXCEPTION,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    new_parts=(3, ListOf(item=WHOLE_PARTITION)),
+    environment_context=(4, CONTEXT),
+)
+"""Of Hive 3."""
+ALTER_PARTITIONS_REQ = _method(
+    "alter_partitions_req",
+    struct_of(),
+    INVALID_OPERATION,
+    META_EXCEPTION,
+    req=(
+        1,
+        struct_of(
+            catName=(1, TEXT),
+            dbName=(2, TEXT),
+            tableName=(3, TEXT),
+            partitions=(4, ListOf(item=WHOLE_PARTITION)),
+            environmentContext=(5, CONTEXT),
+            writeId=(6, I64),
+            validWriteIdList=(7, TEXT),
+        ),
+    ),
+)
+"""Of Hive 4."""
+
+# ---- transactions
+
+OPEN_TXNS = _method(
+    "open_txns",
+    struct_of(txn_ids=(1, IDS)),
+    rqst=(
+        1,
+        struct_of(
+            num_txns=(1, I32),
+            user=(2, TEXT),
+            hostname=(3, TEXT),
+            agentInfo=(4, TEXT),
+        ),
+    ),
+)
+TXN_INFO = struct_of(
+    id=(1, I64),
+    state=(2, I32),
+    user=(3, TEXT),
+    hostname=(4, TEXT),
+    agentInfo=(5, TEXT),
+    startedTime=(8, I64),
+    lastHeartbeatTime=(9, I64),
+)
+GET_OPEN_TXNS_INFO = _method(
+    "get_open_txns_info",
+    struct_of(txn_high_water_mark=(1, I64), open_txns=(2, ListOf(item=TXN_INFO))),
+)
+ABORT_TXN = _method("abort_txn", None, NO_SUCH_TXN, rqst=(1, struct_of(txnid=(1, I64))))
+ABORT_TXNS = _method("abort_txns", None, NO_SUCH_TXN, rqst=(1, struct_of(txn_ids=(1, IDS))))
+COMMIT_TXN = _method(
+    "commit_txn",
+    None,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    rqst=(1, struct_of(txnid=(1, I64), exclWriteEnabled=(6, BOOL))),
+)
+ALLOCATE_WRITE_IDS = _method(
+    "allocate_table_write_ids",
+    struct_of(txnToWriteIds=(1, ListOf(item=struct_of(txnId=(1, I64), writeId=(2, I64))))),
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    META_EXCEPTION,
+    rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT), txnIds=(3, IDS))),
+)
+HEARTBEAT = _method(
+    "heartbeat",
+    None,
+    NO_SUCH_LOCK,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    ids=(1, struct_of(lockid=(1, I64), txnid=(2, I64))),
+)
+ADD_DYNAMIC_PARTITIONS = _method(
+    "add_dynamic_partitions",
+    None,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    rqst=(
+        1,
+        struct_of(
+            txnid=(1, I64),
+            writeid=(2, I64),
+            dbname=(3, TEXT),
+            tablename=(4, TEXT),
+            partitionnames=(5, TEXTS),
+            operationType=(6, I32),
+        ),
+    ),
+)
+ADD_WRITE_IDS_TO_MIN_HISTORY = _method(
+    "add_write_ids_to_min_history",
+    None,
+    META_EXCEPTION,
+    txnId=(1, I64),
+    writeIds=(2, MapOf(key=TEXT, value=I64)),
+)
+"""Of Hive 4."""
+
+# ---- locks
+
+LOCK_COMPONENT = struct_of(
+    type=(1, I32),
+    level=(2, I32),
+    dbname=(3, TEXT),
+    tablename=(4, TEXT),
+    partitionname=(5, TEXT),
+    operationType=(6, I32),
+    isTransactional=(7, BOOL),
+    isDynamicPartitionWrite=(8, BOOL),
+)
+LOCK_RESPONSE = struct_of(lockid=(1, I64), state=(2, I32), errorMessage=(3, TEXT))
+LOCK = _method(
+    "lock",
+    LOCK_RESPONSE,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    rqst=(
+        1,
+        struct_of(
+            component=(1, ListOf(item=LOCK_COMPONENT)),
+            txnid=(2, I64),
+            user=(3, TEXT),
+            hostname=(4, TEXT),
+            agentInfo=(5, TEXT),
+            zeroWaitReadEnabled=(6, BOOL),
+            exclusiveCTAS=(7, BOOL),
+        ),
+    ),
+)
+CHECK_LOCK = _method(
+    "check_lock",
+    LOCK_RESPONSE,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    NO_SUCH_LOCK,
+    rqst=(1, struct_of(lockid=(1, I64), txnid=(2, I64))),
+)
+UNLOCK = _method("unlock", None, NO_SUCH_LOCK, TXN_OPEN, rqst=(1, struct_of(lockid=(1, I64))))
+SHOW_LOCKS = _method(
+    "show_locks",
+    struct_of(
+        locks=(
+            1,
+            ListOf(
+                item=struct_of(
+                    lockid=(1, I64),
+                    dbname=(2, TEXT),
+                    tablename=(3, TEXT),
+                    partname=(4, TEXT),
+                    state=(5, I32),
+                    type=(6, I32),
+                    txnid=(7, I64),
+                    lastheartbeat=(8, I64),
+                    acquiredat=(9, I64),
+                    user=(10, TEXT),
+                    hostname=(11, TEXT),
+                    agentInfo=(13, TEXT),
+                    blockedByExtId=(14, I64),
+                    blockedByIntId=(15, I64),
+                    lockIdInternal=(16, I64),
+                )
+            ),
+        )
+    ),
+    rqst=(1, struct_of(isExtended=(4, BOOL))),
+)
+
+# ---- compactions
+
+COMPACT = _method(
+    "compact2",
+    struct_of(id=(1, I64), state=(2, TEXT), accepted=(3, BOOL), errormessage=(4, TEXT)),
+    rqst=(
+        1,
+        struct_of(
+            dbname=(1, TEXT),
+            tablename=(2, TEXT),
+            partitionname=(3, TEXT),
+            type=(4, I32),
+            runas=(5, TEXT),
+            properties=(6, TEXT_MAP),
+            initiatorId=(7, TEXT),
+            initiatorVersion=(8, TEXT),
+            poolName=(9, TEXT),
+            numberOfBuckets=(10, I32),
+            orderByClause=(11, TEXT),
+        ),
+    ),
+)
+SHOW_COMPACT = _method(
+    "show_compact",
+    struct_of(
+        compacts=(
+            1,
+            ListOf(
+                item=struct_of(
+                    dbname=(1, TEXT),
+                    tablename=(2, TEXT),
+                    partitionname=(3, TEXT),
+                    type=(4, I32),
+                    state=(5, TEXT),
+                    workerid=(6, TEXT),
+                    start=(7, I64),
+                    endTime=(11, I64),
+                    id=(13, I64),
+                    errorMessage=(14, TEXT),
+                    enqueueTime=(15, I64),
+                    initiatorId=(17, TEXT),
+                    initiatorVersion=(18, TEXT),
+                    poolName=(20, TEXT),
+                    nextTxnId=(21, I64),
+                    txnId=(22, I64),
+                    commitTime=(23, I64),
+                    hightestWriteId=(24, I64),
+                )
+            ),
+        )
+    ),
+    rqst=(1, struct_of()),
+)
+ABORT_COMPACTIONS = _method(
+    "abort_Compactions",
+    struct_of(
+        abortedcompacts=(
+            1,
+            MapOf(
+                key=I64,
+                value=struct_of(compactionId=(1, I64), status=(2, TEXT), message=(3, TEXT)),
+            ),
+        )
+    ),
+    rqst=(1, struct_of(compactionIds=(1, IDS))),
+)
+"""Of Hive 4."""

@@ -1,0 +1,13 @@
+"""Hive's metastore as the catalog and transaction manager of a session, over Thrift (``hive/``).
+
+server.py       who is asked, and how what it refuses becomes our errors
+tables.py       tables, partitions and databases as its structs, and back
+catalog.py      the catalog
+statistics.py   statistics: nobody is to believe numbers that a commit made wrong
+txns.py         transactions
+locks.py        locks, which are the metastore's own
+readers.py      reads outside of a transaction: each is a transaction there
+compactions.py  Hive's queue of compactions, which Hive carries out
+leftovers.py    what killed processes leave: Hive's cleaner looks after it
+metastore.py    all of it as one store
+"""

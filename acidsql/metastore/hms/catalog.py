@@ -1,0 +1,510 @@
+"""The catalog of a Hive metastore. What stands in a lock's way is kept out by locks, which the
+statements of the catalog have: the metastore has no step of its own for several calls.
+
+Hive 4 makes of a table what it thinks right: a managed one without transactions an external one,
+in another directory. So it is asked first what it would make, and a table that would not be the one
+that was asked for is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
+from acidsql.catalog.model import (
+    DEFAULT_DATABASE,
+    Constraint,
+    Database,
+    Partition,
+    Table,
+    TableKind,
+    TableName,
+)
+from acidsql.catalog.names import table_location
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import StatisticsChange
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    DatabaseNotFoundError,
+    Error,
+    NotSupportedError,
+    TableNotFoundError,
+    WriteConflictError,
+)
+from acidsql.files.urls import real_path
+from acidsql.metastore.hive.calls import (
+    GET_PARTITION_NAMES,
+    INSERT_ONLY_TABLES,
+    NO_LIMIT,
+    NO_SUCH_OBJECT,
+)
+from acidsql.metastore.hive.writing import (
+    ADD_PARTITIONS,
+    ALREADY_EXISTS,
+    CREATE_DATABASE,
+    CREATE_TABLE,
+    CREATE_TABLE_REQ,
+    DROP_DATABASE,
+    DROP_PARTITION,
+    DROP_TABLE,
+    GET_ALL_DATABASES,
+    GET_ALL_TABLES,
+    GET_CHECK,
+    GET_CONFIG_VALUE,
+    GET_DATABASE,
+    GET_DEFAULT,
+    GET_NOT_NULL,
+    GET_PARTITION_FACTS,
+    GET_TABLES_BY_TYPE,
+    GET_TABLES_WITH_LOCATION,
+    TRANSLATE_TABLE,
+)
+from acidsql.metastore.hms.server import AGENT, CAPABILITIES
+from acidsql.metastore.hms.statistics import AT_ONCE
+from acidsql.metastore.hms.tables import (
+    CATALOG,
+    Struct,
+    constraints_of,
+    database_of,
+    database_struct,
+    given_path,
+    partition_of,
+    partition_struct,
+    table_of,
+    table_struct,
+)
+from acidsql.metastore.hms.txns import HiveTxns
+from acidsql.txn.manager import OperationType, TxnComponent
+
+INVALID_TABLE = 10001
+DATABASE_DOES_NOT_EXIST = 10072
+_TABLES_AT_ONCE = 200
+
+
+class HiveCatalog(HiveTxns):
+    """Implements Catalog."""
+
+    # ---- databases
+
+    @cached_property
+    def warehouse(self) -> str:
+        """The directory of managed tables."""
+        return self._configured("hive.metastore.warehouse.dir")
+
+    @cached_property
+    def _external(self) -> str:
+        """The directory of external tables; that of managed ones in Hive 3."""
+        return "" if self.is_hive_3 else self._configured("hive.metastore.warehouse.external.dir")
+
+    def _configured(self, name: str) -> str:
+        told = self._ask(GET_CONFIG_VALUE, again=True, name=name, defaultValue="")
+        return given_path(told)
+
+    def create_database(self, database: Database) -> None:
+        self._ask(
+            CREATE_DATABASE,
+            refusals={ALREADY_EXISTS: AlreadyExistsError},
+            database=database_struct(database),
+        )
+
+    def drop_database(
+        self, name: str, *, cascade: bool = False, keeps_directory: bool = False
+    ) -> tuple[Table, ...]:
+        if name == DEFAULT_DATABASE:
+            raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
+        names = self.list_tables(name)
+        if names and not cascade:
+            raise BindError(
+                f'database "{name}" is not empty',
+                detail=f"it has {len(names)} table(s)",
+                hint="DROP DATABASE .. CASCADE drops them too.",
+            )
+        dropped = tuple(self._drop_table(TableName(name, table)) for table in names)
+        self._ask(DROP_DATABASE, name=name, deleteData=not keeps_directory, cascade=False)
+        return dropped
+
+    def find_database(self, name: str) -> Database | None:
+        struct = self._ask_for(GET_DATABASE, name=name)
+        if struct is None:
+            return None
+        return database_of(struct, managed=self.warehouse, external=self._external)
+
+    def list_databases(self) -> tuple[str, ...]:
+        return tuple(sorted(self._ask(GET_ALL_DATABASES, again=True)))
+
+    def _require_database(self, name: str) -> Database:
+        database = self.find_database(name)
+        if database is None:
+            raise DatabaseNotFoundError(
+                f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST
+            )
+        return database
+
+    # ---- tables
+
+    def create_table(self, table: Table) -> Table:
+        return self._create_table(self._prepared(table))
+
+    def _prepared(self, table: Table) -> Table:
+        """The table with a location. NotSupportedError for one that the metastore would not make as
+        it is.
+        """
+        database = self._require_database(table.name.database)
+        if table.constraints:
+            self._cannot(
+                "be given constraints by acidsql",
+                "those that Hive has made are kept, and hold for what acidsql writes",
+            )
+        is_view = table.kind is TableKind.VIEW
+        location = table.location or table_location(database.location, table.name.table)
+        prepared = replace(
+            table,
+            location="" if is_view else location,
+            created_at=table.created_at or int(time.time()),
+        )
+        if not self.is_hive_3 and not is_view:
+            translated = self._ask(TRANSLATE_TABLE, **self._creation(prepared))
+            _check_same(prepared, table_of(translated))
+        return prepared
+
+    def _creation(self, table: Table) -> dict[str, Any]:
+        struct = table_struct(table)
+        if self.is_hive_3:
+            return {"tbl": struct}
+        request = {
+            "table": struct,
+            "processorCapabilities": CAPABILITIES,
+            "processorIdentifier": AGENT,
+        }
+        return {"request": request}
+
+    def _create_table(self, table: Table) -> Table:
+        self._ask(
+            CREATE_TABLE if self.is_hive_3 else CREATE_TABLE_REQ,
+            refusals={
+                ALREADY_EXISTS: AlreadyExistsError,
+                NO_SUCH_OBJECT: DatabaseNotFoundError,
+            },
+            **self._creation(table),
+        )
+        stored = self._require_table(table.name)
+        try:
+            _check_same(table, stored)
+        except NotSupportedError:
+            self._drop(table.name, delete=False)
+            raise
+        return stored
+
+    def creating_table(
+        self,
+        table: Table,
+        partitions: Iterable[Partition] = (),
+        *,
+        write_id: WriteId = FIRST_WRITE_ID,
+        written: Iterable[StatisticsChange] = (),
+    ) -> AbstractContextManager[None]:
+        """As CREATE TABLE AS in Hive 4: the write id is a transaction's, which commits once the
+        table is there. Should the process die in between there is a table without rows.
+        """
+        if table.is_transactional:
+            return self._creating_with_rows(self._prepared(table), tuple(partitions), write_id)
+        return self._creating(self._prepared(table), tuple(partitions))
+
+    @contextmanager
+    def _creating(self, table: Table, partitions: tuple[Partition, ...]) -> Iterator[None]:
+        if self.find_table(table.name) is not None:
+            raise AlreadyExistsError(f'table "{table.name}" already exists')
+        yield
+        self._create_table(table)
+        self._add_first_partitions(table, partitions)
+
+    @contextmanager
+    def _creating_with_rows(
+        self, table: Table, partitions: tuple[Partition, ...], write_id: WriteId
+    ) -> Iterator[None]:
+        txn_id = self.open_txn()
+        try:
+            if self.find_table(table.name) is not None:
+                raise AlreadyExistsError(f'table "{table.name}" already exists')
+            if self.allocate_write_id(txn_id, table.name) != write_id:
+                raise WriteConflictError(
+                    f'another session makes a table "{table.name}", or has dropped one meanwhile',
+                    hint="Run the statement again.",
+                )
+            names: list[str | None] = [name_of(table, one) for one in partitions]
+            self.add_components(
+                txn_id,
+                [
+                    TxnComponent(
+                        table=table.name,
+                        partition=name,
+                        operation=OperationType.INSERT,
+                        write_id=write_id,
+                    )
+                    for name in names or [None]
+                ],
+            )
+            yield
+            self._create_table(table)
+            self._add_first_partitions(table, partitions)
+            self.commit(txn_id)
+        except BaseException:
+            with suppress(Error):
+                self.abort(txn_id)
+            raise
+
+    def _add_first_partitions(self, table: Table, partitions: tuple[Partition, ...]) -> None:
+        if partitions:
+            self.add_partitions(table.name, partitions)
+
+    def drop_table(self, name: TableName) -> Table:
+        return self._drop_table(name)
+
+    def _drop_table(self, name: TableName) -> Table:
+        """Drops a table; the metastore deletes its directories."""
+        table = self._require_table(name)
+        self._drop(name, delete=table.owns_files)
+        return table
+
+    def _drop(self, name: TableName, *, delete: bool) -> None:
+        self._ask(
+            DROP_TABLE,
+            refusals={NO_SUCH_OBJECT: TableNotFoundError},
+            dbname=name.database,
+            name=name.table,
+            deleteData=delete,
+        )
+
+    def find_table(self, name: TableName) -> Table | None:
+        struct = self._whole_table(name)
+        if struct is None:
+            return None
+        is_view = struct.get("tableType") == TableKind.VIEW
+        return table_of(struct, () if is_view else self._constraints(name))
+
+    def _constraints(self, name: TableName) -> tuple[Constraint, ...]:
+        """Those that are enforced for rows that are written."""
+        request = {"catName": CATALOG, "db_name": name.database, "tbl_name": name.table}
+        not_null, defaults, checks = (
+            (self._ask_for(method, request=request) or {}).get("all", [])
+            for method in (GET_NOT_NULL, GET_DEFAULT, GET_CHECK)
+        )
+        return constraints_of(not_null, defaults, checks)
+
+    def _require_table(self, name: TableName) -> Table:
+        table = self.find_table(name)
+        if table is None:
+            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+        return table
+
+    def _require_unchanged(self, table: Table) -> Struct:
+        """The struct of a table that is what it was. WriteConflictError if it is not."""
+        struct = self._whole_table(table.name)
+        if struct is None:
+            raise TableNotFoundError(f'table "{table.name}" does not exist', code=INVALID_TABLE)
+        if table_of(struct, table.constraints) != table:
+            raise WriteConflictError(
+                f'table "{table.name}" was changed by another session meanwhile',
+                hint="Run the statement again: it will see the other session's change.",
+            )
+        return struct
+
+    def alter_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
+        if move is not None:
+            self._cannot("move the files of a table along with its entry")
+        if after.constraints != before.constraints:
+            self._cannot("have constraints changed by acidsql")
+        struct = table_struct(after, self._require_unchanged(before))
+        if not before.is_transactional or self.is_hive_3:
+            self._write_table(before.name, struct, None)
+            return
+        txn_id = self.open_txn()
+        try:
+            self._write_table(before.name, struct, txn_id)
+            self.commit(txn_id)
+        except BaseException:
+            with suppress(Error):
+                self.abort(txn_id)
+            raise
+
+    def rename_table(
+        self, before: Table, after: Table, *, move: Callable[[], None] | None = None
+    ) -> None:
+        self._cannot("have a table renamed by acidsql", "ALTER TABLE .. RENAME TO in Hive does it")
+
+    def exchange_tables(self, before: Table, aside: TableName, new: Table) -> None:
+        self._cannot("exchange two tables in one step", "DROP the table, and CREATE it anew")
+
+    def adopting_table(
+        self, before: Table, after: Table, *, uncounted: Sequence[WriteId], highest_txn: TxnId
+    ) -> AbstractContextManager[None]:
+        self._cannot("take over a table that another store tells of")
+
+    def refresh_attached(
+        self, before: Table, after: Table, partitions: Sequence[Partition]
+    ) -> Table:
+        self._cannot("have attached tables")
+
+    def list_tables(self, database: str, kind: TableKind | None = None) -> tuple[str, ...]:
+        self._require_database(database)
+        if kind is None:
+            return tuple(sorted(self._ask(GET_ALL_TABLES, again=True, db_name=database)))
+        names = self._ask(
+            GET_TABLES_BY_TYPE, again=True, db_name=database, pattern="*", tableType=kind.value
+        )
+        return tuple(sorted(names))
+
+    def list_locations(self) -> tuple[tuple[TableName, str], ...]:
+        """Tables alone: partitions that lie elsewhere are too many to be asked for."""
+        return tuple(
+            (TableName(database, struct["tableName"]), path)
+            for database in self.list_databases()
+            for struct in self._located(database)
+            if (path := given_path(struct.get("sd", {}).get("location")))
+            and struct.get("tableType") != TableKind.VIEW
+        )
+
+    def _located(self, database: str) -> Iterator[Struct]:
+        names = self._ask(GET_ALL_TABLES, again=True, db_name=database)
+        for start in range(0, len(names), _TABLES_AT_ONCE):
+            request = {
+                "dbName": database,
+                "tblNames": names[start : start + _TABLES_AT_ONCE],
+                "capabilities": {"values": [INSERT_ONLY_TABLES]},
+                "catName": CATALOG,
+            }
+            yield from self._ask(GET_TABLES_WITH_LOCATION, again=True, req=request)["tables"]
+
+    # ---- partitions
+
+    def add_partitions(
+        self,
+        name: TableName,
+        partitions: Iterable[Partition],
+        *,
+        if_not_exists: bool = False,
+        txn_id: TxnId | None = None,
+    ) -> tuple[Partition, ...]:
+        if txn_id is not None:
+            self._beat_txn(txn_id)
+        struct = self._whole_table(name)
+        if struct is None:
+            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+        table, wanted = table_of(struct), tuple(partitions)
+        if any(len(one.values) != len(table.partition_columns) for one in wanted):
+            raise WriteConflictError(
+                f'table "{name}" has other partition columns', hint="Run the statement again."
+            )
+        if if_not_exists:
+            there = {one.values for one in self._partitions(table, wanted)}
+            wanted = tuple(one for one in wanted if one.values not in there)
+        if wanted:
+            request = {
+                "dbName": name.database,
+                "tblName": name.table,
+                "parts": [partition_struct(struct, one) for one in wanted],
+                "ifNotExists": if_not_exists,
+                "needResult": False,
+                "catName": CATALOG,
+            }
+            self._ask(
+                ADD_PARTITIONS, refusals={ALREADY_EXISTS: AlreadyExistsError}, request=request
+            )
+        return wanted
+
+    def drop_partitions(
+        self,
+        table: Table,
+        partitions: Iterable[Partition],
+        *,
+        take_away: Callable[[tuple[Partition, ...]], Mapping[str, str]] | None = None,
+    ) -> tuple[Partition, ...]:
+        """Drops partitions one by one; the metastore deletes their directories."""
+        self._require_unchanged(table)
+        there = self._partitions(table, tuple(partitions))
+        for one in there:
+            self._ask(
+                DROP_PARTITION,
+                db_name=table.name.database,
+                tbl_name=table.name.table,
+                part_vals=list(one.values),
+                deleteData=table.owns_files,
+            )
+        return there
+
+    def alter_partition(
+        self,
+        table: Table,
+        before: Partition,
+        after: Partition,
+        *,
+        move: Callable[[], None] | None = None,
+    ) -> None:
+        self._cannot("have a partition renamed or moved by acidsql", "ALTER TABLE in Hive does it")
+
+    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
+        if not table.partition_columns:
+            return ()
+        names = self._ask(
+            GET_PARTITION_NAMES,
+            again=True,
+            db_name=table.name.database,
+            tbl_name=table.name.table,
+            max_parts=NO_LIMIT,
+        )
+        return self._named_partitions(table, sorted(names))
+
+    def find_partition(self, table: Table, name: str) -> Partition | None:
+        return next(iter(self._named_partitions(table, [name])), None)
+
+    def _partitions(self, table: Table, partitions: Sequence[Partition]) -> tuple[Partition, ...]:
+        """Those of the partitions that are there."""
+        return self._named_partitions(table, [name_of(table, one) for one in partitions])
+
+    def _named_partitions(self, table: Table, names: Sequence[str]) -> tuple[Partition, ...]:
+        """The partitions of these names that are there, in their order."""
+        told: dict[str, Partition] = {}
+        for start in range(0, len(names), AT_ONCE):
+            structs = self._ask(
+                GET_PARTITION_FACTS,
+                again=True,
+                db_name=table.name.database,
+                tbl_name=table.name.table,
+                names=list(names[start : start + AT_ONCE]),
+            )
+            for partition in map(partition_of, structs):
+                told[name_of(table, partition)] = partition
+        return tuple(told[name] for name in names if name in told)
+
+    # ---- the rest
+
+    def clock(self) -> int:
+        return int(time.time() * 1000)
+
+
+def _check_same(asked: Table, made: Table) -> None:
+    """NotSupportedError for a table that the metastore would not make as it was asked to."""
+    if made.kind is not asked.kind:
+        raise NotSupportedError(
+            f"the metastore would make table {asked.name} {made.kind}, not {asked.kind}",
+            detail="it makes managed tables without transactions external ones",
+            hint="Say CREATE EXTERNAL TABLE, or TBLPROPERTIES ('transactional'='true').",
+        )
+    if made.is_transactional != asked.is_transactional:
+        raise NotSupportedError(
+            f"the metastore would not make table {asked.name} as transactional as asked for"
+        )
+    if asked.location and real_path(made.location) != real_path(asked.location):
+        raise NotSupportedError(
+            f'the metastore would put table {asked.name} into "{made.location}", not'
+            f' "{asked.location}"',
+            hint="LOCATION says where a table lies that the metastore lets lie there.",
+        )

@@ -1,0 +1,227 @@
+"""Hive's queue of compactions: entries are asked for, shown and taken back. Hive's workers carry
+them out, and its cleaner takes away what they have made obsolete.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.metastore.hive.writing import ABORT_COMPACTIONS, COMPACT, SHOW_COMPACT
+from acidsql.metastore.hms.server import Server
+from acidsql.txn.compactions import (
+    Compaction,
+    CompactionRequest,
+    CompactionState,
+    CompactionType,
+    EnqueueAnswer,
+    OpenedCompaction,
+)
+from acidsql.txn.daemons import CompactorDaemon
+
+_TYPES = {
+    CompactionType.MINOR: 1,
+    CompactionType.MAJOR: 2,
+    CompactionType.REBALANCE: 3,
+    CompactionType.ABORT_TXN_CLEANUP: 4,
+}
+_KINDS = {number: kind for kind, number in _TYPES.items()}
+_STATES = {state.words: state for state in CompactionState} | {
+    "attempted": CompactionState.DID_NOT_INITIATE
+}
+_UNDER_WAY = (CompactionState.INITIATED, CompactionState.WORKING)
+ROLES = ("initiator", "worker", "cleaner", "housekeeper")
+BY_HIVE = "be compacted by acidsql: Hive's own workers carry compactions out"
+
+
+class HiveCompactions(Server):
+    """Implements CompactionQueue and CompactorDaemons as far as who asks needs them."""
+
+    def enqueue_compaction(self, request: CompactionRequest) -> EnqueueAnswer:
+        sent = {
+            "dbname": request.table.database,
+            "tablename": request.table.table,
+            "partitionname": request.partition,
+            "type": _TYPES[request.type],
+            "runas": self._user if self.is_hive_3 else None,
+            "properties": dict(request.properties) or None,
+            "initiatorId": request.initiator,
+            "poolName": request.pool,
+            "numberOfBuckets": request.buckets,
+            "orderByClause": request.order_by,
+        }
+        answer = self._ask(COMPACT, rqst=sent)
+        if answer["accepted"]:
+            return EnqueueAnswer(
+                compaction_id=answer["id"], state=CompactionState.INITIATED, accepted=True
+            )
+        known = self._under_way(request)  # Hive 4 does not say which
+        return EnqueueAnswer(
+            compaction_id=answer["id"] if known is None else known.compaction_id,
+            state=CompactionState.INITIATED if known is None else known.state,
+            accepted=False,
+        )
+
+    def _under_way(self, request: CompactionRequest) -> Compaction | None:
+        return next(
+            (
+                one
+                for one in self.compactions()
+                if (one.request.table, one.request.partition) == (request.table, request.partition)
+                and one.state in _UNDER_WAY
+            ),
+            None,
+        )
+
+    def compactions(self) -> tuple[Compaction, ...]:
+        shown = self._ask(SHOW_COMPACT, again=True, rqst={})
+        return tuple(sorted(map(_compaction, shown["compacts"]), key=lambda one: one.compaction_id))
+
+    def find_compaction(self, compaction_id: int) -> Compaction | None:
+        return next((one for one in self.compactions() if one.compaction_id == compaction_id), None)
+
+    def ready_for_cleaning(self) -> tuple[Compaction, ...]:
+        state = CompactionState.READY_FOR_CLEANING
+        return tuple(one for one in self.compactions() if one.state is state)
+
+    def abort_compactions(
+        self, compaction_ids: Collection[int]
+    ) -> Mapping[int, CompactionState | None]:
+        before = {one.compaction_id: one.state for one in self.compactions()}
+        if not self.is_hive_3:
+            self._ask(ABORT_COMPACTIONS, again=True, rqst={"compactionIds": list(compaction_ids)})
+            return {one: before.get(one) for one in compaction_ids}
+        self._cannot("take compactions back", "Hive 3 has no ABORT COMPACTIONS")
+
+    # ---- what Hive does by itself
+
+    def note_compaction(
+        self, request: CompactionRequest, state: CompactionState, message: str
+    ) -> int:
+        self._cannot(BY_HIVE)
+
+    def next_compaction(
+        self, worker: str, *, pool: str | None = None, only: int | None = None
+    ) -> Compaction | None:
+        """None: Hive's workers take them."""
+        return None
+
+    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
+        self._cannot(BY_HIVE)
+
+    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
+        self._cannot(BY_HIVE)
+
+    def finish_compaction(
+        self,
+        compaction_id: int,
+        highest_write_id: WriteId | None = None,
+        *,
+        lease: int | None = None,
+    ) -> None:
+        self._cannot(BY_HIVE)
+
+    def end_compaction(
+        self,
+        compaction_id: int,
+        state: CompactionState,
+        message: str,
+        *,
+        lease: int | None = None,
+    ) -> None:
+        self._cannot(BY_HIVE)
+
+    def return_compaction(
+        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
+    ) -> None:
+        self._cannot(BY_HIVE)
+
+    def revoke_compactions(self) -> Collection[int]:
+        return ()
+
+    def publishing(
+        self,
+        compaction_id: int,
+        table: Table,
+        partition: Partition | None,
+        *,
+        lease: int | None = None,
+    ) -> AbstractContextManager[None]:
+        self._cannot(BY_HIVE)
+
+    def cleaning(
+        self, compaction: Compaction, table: Table, partition: Partition | None
+    ) -> AbstractContextManager[None]:
+        self._cannot(BY_HIVE)
+
+    def postpone_cleaning(self, compaction_id: int, message: str, *, retry_after: int) -> None:
+        self._cannot(BY_HIVE)
+
+    def mark_cleaned(self, compaction_id: int) -> None:
+        self._cannot(BY_HIVE)
+
+    def purge_compactions(
+        self, keep: Mapping[CompactionState, int], *, timeout_seconds: float
+    ) -> None:
+        """Does nothing: the metastore does it by itself."""
+
+    def written_since(self, time: int) -> Collection[tuple[TableName, str | None]]:
+        return ()
+
+    # ---- daemons
+
+    def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
+        self._cannot(BY_HIVE)
+
+    def heartbeat_daemon(self, daemon_id: int) -> bool:
+        return False
+
+    def end_daemon(self, daemon_id: int) -> None:
+        """Does nothing: none is known."""
+
+    def compactor_daemons(self) -> tuple[CompactorDaemon, ...]:
+        """Hive, which looks after its tables: no session need do so."""
+        now = int(time.time() * 1000)
+        hive = CompactorDaemon(
+            daemon_id=0,
+            host=self.client.shown,
+            process="Hive",
+            roles=ROLES,
+            pools=("",),
+            started=now,
+            heartbeat=now,
+        )
+        return (hive,)
+
+    def keep_house(self) -> None:
+        """Does nothing: the metastore does it by itself."""
+
+
+def _compaction(shown: dict[str, Any]) -> Compaction:
+    request = CompactionRequest(
+        table=TableName(shown["dbname"], shown["tablename"]),
+        partition=shown.get("partitionname"),
+        type=_KINDS[shown["type"]],
+        initiator=shown.get("initiatorId", ""),
+        pool=shown.get("poolName"),
+    )
+    write_id, txn_id = shown.get("hightestWriteId", 0), shown.get("txnId", 0)
+    return Compaction(
+        compaction_id=shown.get("id", 0),
+        request=request,
+        state=_STATES[shown["state"]],
+        enqueued=shown.get("enqueueTime", 0),
+        started=shown.get("start") or None,
+        ended=shown.get("endTime") or None,
+        worker=shown.get("workerid"),
+        initiator_version=shown.get("initiatorVersion"),
+        highest_write_id=WriteId(write_id) if write_id else None,
+        txn_id=TxnId(txn_id) if txn_id else None,
+        next_txn_id=TxnId(shown["nextTxnId"]) if shown.get("nextTxnId") else None,
+        committed=shown.get("commitTime") or None,
+        message=shown.get("errorMessage"),
+    )

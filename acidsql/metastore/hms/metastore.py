@@ -1,0 +1,70 @@
+"""Hive's metastore as the one store of a session: catalog and transaction manager.
+
+Nothing of acidsql's own is kept beside it: databases, tables, transactions, locks and write ids are
+those of the metastore, which Hive and others use at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from acidsql.metastore.hive.client import Client
+from acidsql.metastore.hms.catalog import HiveCatalog
+from acidsql.metastore.hms.compactions import HiveCompactions
+from acidsql.metastore.hms.leftovers import HiveLeftovers
+
+
+class HiveMetastore(HiveCatalog, HiveCompactions, HiveLeftovers):
+    """``metastore``: the URL it was opened by. Implements what a session asks of its store. The
+    version is asked for at once: MetastoreError if no server answers, NotSupportedError before Hive
+    3.
+    """
+
+    def __init__(
+        self,
+        metastore: str,
+        servers: Sequence[tuple[str, int]],
+        *,
+        framed: bool,
+        user: str,
+        answer_seconds: float,
+    ) -> None:
+        client = Client(
+            servers,
+            framed=framed,
+            user=user,
+            shown=metastore,
+            answer_seconds=answer_seconds,
+        )
+        super().__init__(client, user=user)
+        self.metastore: str | None = metastore
+        assert client.major >= 3
+
+    @property
+    def host(self) -> str:
+        """What this host is called in transactions and locks."""
+        return self._host
+
+    def make(self) -> None:
+        """Does nothing: somebody has made it."""
+
+    def empty_log(self) -> bool:
+        """True: the log of its database is its server's business."""
+        return True
+
+    def close(self) -> None:
+        """Closes its connections; transactions stay as they are."""
+        self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,96 @@
+"""The metastore that is asked, and how what it refuses becomes our errors."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any, Never
+
+from acidsql.acid.ids import TxnId
+from acidsql.errors import Error, MetastoreError, NotSupportedError, TransactionAbortedError
+from acidsql.metastore.hive.calls import NO_SUCH_OBJECT, NO_SUCH_TXN, Method
+from acidsql.metastore.hive.client import Client
+from acidsql.metastore.hive.connection import DeclaredError
+from acidsql.metastore.hive.writing import TXN_ABORTED
+
+AGENT = "acidsql"
+"""Who asks, in the lists of locks and transactions."""
+CAPABILITIES = [
+    "EXTWRITE",
+    "EXTREAD",
+    "HIVEBUCKET2",
+    "HIVEFULLACIDREAD",
+    "HIVEFULLACIDWRITE",
+    "HIVEMANAGEDINSERTWRITE",
+    "HIVEMANAGEDINSERTREAD",
+]
+"""What is understood here of tables, as Hive 4 asks: without these it makes no ACID table."""
+ABORTED_CODE = 10262
+"""Hive's ErrorMsg.TXN_NO_SUCH_TRANSACTION."""
+
+Refusals = Mapping[str, type[Error]]
+
+
+class Server:
+    """What all parts of the store share."""
+
+    def __init__(self, client: Client, *, user: str) -> None:
+        self.client = client
+        self._user = user
+        self._host = socket.gethostname()
+
+    @property
+    def is_hive_3(self) -> bool:
+        return self.client.major == 3
+
+    def _ask(
+        self,
+        method: Method,
+        *,
+        again: bool = False,
+        refusals: Refusals | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """The result of a call; ``again``: see ``Client.call``. ``refusals``: errors by the names
+        of the exceptions that it declares; others are MetastoreError.
+        """
+        try:
+            return self.client.call(method, again=again, **arguments)
+        except DeclaredError as error:
+            kind = (refusals or {}).get(error.kind, MetastoreError)
+            raise kind(f"the metastore refuses: {error.message}", detail=error.kind) from error
+
+    def _ask_for(self, method: Method, **arguments: Any) -> Any | None:
+        """The result of a call that only reads; None of what is not there."""
+        try:
+            return self.client.call(method, again=True, **arguments)
+        except DeclaredError as error:
+            if error.kind == NO_SUCH_OBJECT:
+                return None
+            raise MetastoreError(
+                f"the metastore refuses: {error.message}", detail=error.kind
+            ) from error
+
+    def _ask_in_txn(
+        self, txn_id: TxnId, method: Method, *, again: bool = False, **arguments: Any
+    ) -> Any:
+        """The result of a call about a transaction. TransactionAbortedError if it is not open."""
+        try:
+            return self.client.call(method, again=again, **arguments)
+        except DeclaredError as error:
+            if error.kind not in (NO_SUCH_TXN, TXN_ABORTED):
+                raise MetastoreError(
+                    f"the metastore refuses: {error.message}", detail=error.kind
+                ) from error
+            raise ended_error(txn_id, error.message) from error
+
+    def _cannot(self, what: str, detail: str | None = None) -> Never:
+        """Raises the error of what a Hive metastore has no room for."""
+        raise NotSupportedError(f"a Hive metastore cannot {what}", detail=detail)
+
+
+def ended_error(txn_id: TxnId, detail: str) -> TransactionAbortedError:
+    """The error of a transaction that is not open at the metastore."""
+    return TransactionAbortedError(
+        f"Transaction txnid:{txn_id} already aborted", detail=detail, code=ABORTED_CODE
+    )

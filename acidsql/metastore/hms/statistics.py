@@ -1,0 +1,190 @@
+"""Statistics of tables on a Hive metastore. No commit there changes numbers along with rows, so
+what acidsql writes ends the promise that they hold: Hive would answer ``count(*)`` by them. The
+numbers stay; ANALYZE in Hive makes them hold again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from acidsql.acid.ids import TxnId
+from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.catalog.model import Column, Partition, Table, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.catalog.statistics import (
+    ACCURATE,
+    Analyzed,
+    ColumnStatistics,
+    StatisticsChange,
+    WrittenDirectory,
+)
+from acidsql.metastore.hive.calls import INSERT_ONLY_TABLES
+from acidsql.metastore.hive.writing import (
+    ALTER_PARTITIONS,
+    ALTER_PARTITIONS_REQ,
+    ALTER_TABLE,
+    ALTER_TABLE_REQ,
+    GET_WHOLE_PARTITIONS,
+    GET_WHOLE_TABLE,
+)
+from acidsql.metastore.hms.ids import HiveIds
+from acidsql.metastore.hms.server import AGENT, CAPABILITIES
+from acidsql.metastore.hms.tables import CATALOG, Struct
+
+AT_ONCE = 500
+"""The most partitions in one call."""
+UNCOUNTED = {"properties": {"DO_NOT_UPDATE_STATS": "true"}}
+"""What tells the metastore not to count files for an ALTER."""
+
+
+class HiveStatistics(HiveIds):
+    """The statistics of a Catalog, and the writing back of structs."""
+
+    def _whole_table(self, name: TableName) -> Struct | None:
+        """The struct of a table; None if there is none."""
+        request = {
+            "dbName": name.database,
+            "tblName": name.table,
+            "capabilities": {"values": [INSERT_ONLY_TABLES]},
+            "catName": CATALOG,
+        }
+        answer = self._ask_for(GET_WHOLE_TABLE, req=request)
+        return None if answer is None else answer["table"]
+
+    def _whole_partitions(self, name: TableName, names: Sequence[str]) -> list[Struct]:
+        """The structs of those of the partitions that are there."""
+        structs: list[Struct] = []
+        for start in range(0, len(names), AT_ONCE):
+            structs += self._ask(
+                GET_WHOLE_PARTITIONS,
+                again=True,
+                db_name=name.database,
+                tbl_name=name.table,
+                names=list(names[start : start + AT_ONCE]),
+            )
+        return structs
+
+    # ---- what is doubted
+
+    def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
+        for change in changes:
+            self._doubt(change.table.name, _names([change]), None)
+
+    def _doubt_in_txn(self, txn_id: TxnId, changes: Sequence[StatisticsChange]) -> None:
+        """Ends what is promised of the tables and partitions that a transaction has changed, before
+        its rows are visible. If it is aborted then, less is known than could be.
+        """
+        for name in dict.fromkeys(change.table.name for change in changes):
+            of_table = [change for change in changes if change.table.name == name]
+            self._doubt(name, _names(of_table), txn_id)
+
+    def _doubt(self, name: TableName, partitions: Sequence[str], txn_id: TxnId | None) -> None:
+        table = self._whole_table(name)
+        if table is None:
+            return
+        if _is_promised(table):
+            self._write_table(name, _doubted(table), txn_id)
+        promised = [one for one in self._whole_partitions(name, partitions) if _is_promised(one)]
+        if promised:
+            self._write_partitions(name, list(map(_doubted, promised)), txn_id)
+
+    def _write_table(self, name: TableName, struct: Struct, txn_id: TxnId | None) -> None:
+        """Writes a table back, as a change of a transaction."""
+        if self.is_hive_3:
+            self._ask(
+                ALTER_TABLE,
+                dbname=name.database,
+                tbl_name=name.table,
+                new_tbl=struct,
+                environment_context=UNCOUNTED,
+            )
+            return
+        request = {
+            "catName": CATALOG,
+            "dbName": name.database,
+            "tableName": name.table,
+            "table": struct,
+            "environmentContext": UNCOUNTED,
+            "processorCapabilities": CAPABILITIES,
+            "processorIdentifier": AGENT,
+        }
+        self._ask(ALTER_TABLE_REQ, req=request | self._txn_fields(name, txn_id))
+
+    def _write_partitions(
+        self, name: TableName, structs: list[Struct], txn_id: TxnId | None
+    ) -> None:
+        if self.is_hive_3:
+            self._ask(
+                ALTER_PARTITIONS,
+                db_name=name.database,
+                tbl_name=name.table,
+                new_parts=structs,
+                environment_context=UNCOUNTED,
+            )
+            return
+        request = {
+            "catName": CATALOG,
+            "dbName": name.database,
+            "tableName": name.table,
+            "partitions": structs,
+            "environmentContext": UNCOUNTED,
+        }
+        self._ask(ALTER_PARTITIONS_REQ, req=request | self._txn_fields(name, txn_id))
+
+    def _txn_fields(self, name: TableName, txn_id: TxnId | None) -> Struct:
+        """What Hive 4 wants to know of a transaction that alters a table."""
+        if txn_id is None:
+            return {}
+        seen = self.valid_of_tables([name], self.valid_txns(txn_id))[name]
+        return {
+            "writeId": self.allocate_write_id(txn_id, name),
+            "validWriteIdList": str(seen),
+        }
+
+    # ---- what is not kept
+
+    def written_directories(self, table: Table) -> tuple[WrittenDirectory, ...]:
+        """None: a Hive metastore has no room for them."""
+        return ()
+
+    def forget_written(
+        self, table: Table, partition: Partition | None, directories: Collection[str]
+    ) -> None:
+        self._cannot("tell which directories were committed")
+
+    def put_statistics(
+        self,
+        table: Table,
+        measured: Sequence[Analyzed],
+        write_ids: ValidWriteIdList | None,
+        *,
+        outdated: bool = False,
+    ) -> bool:
+        self._cannot("be given statistics by acidsql", "ANALYZE TABLE in Hive measures them")
+
+    def forget_doubted_columns(self, table: Table, partition: Partition | None = None) -> None:
+        """Does nothing: what does not hold is no use to anybody."""
+
+    def list_column_statistics(
+        self, table: Table, column: Column, partition: Partition | None = None
+    ) -> tuple[ColumnStatistics, ...]:
+        """None: those of Hive are not read."""
+        return ()
+
+
+def _names(changes: Iterable[StatisticsChange]) -> list[str]:
+    names = (
+        name_of(change.table, change.partition)
+        for change in changes
+        if change.partition is not None
+    )
+    return list(dict.fromkeys(names))
+
+
+def _is_promised(struct: Struct) -> bool:
+    return ACCURATE in struct.get("parameters", {})
+
+
+def _doubted(struct: Struct) -> Struct:
+    params = struct.get("parameters", {})
+    return struct | {"parameters": {key: text for key, text in params.items() if key != ACCURATE}}
