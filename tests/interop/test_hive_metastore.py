@@ -1,0 +1,163 @@
+"""acidsql on the metastore of a whole Hive, 3.1.3 and 4.0.1, which works on the same tables: each reads
+what the other has written, ROW__IDs included, and changes it further; and Hive compacts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.errors import NotNullError, NotSupportedError
+from acidsql.session import Session
+from tests.interop.real_hive import Ran, RealHive
+from tests.interop.served_hive import serving, stop_at
+from tests.interop.test_real_hive import hive as hive
+from tests.interop.test_real_hive import rows_of
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1500)]
+
+LOCAL = {"acidsql.engine": "local"}
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true', 'NO_AUTO_COMPACTION'='true')"
+TABLES = ("ours.flat", "ours.parts", "ours.made", "theirs.counted", "theirs.days")
+OURS = (
+    "CREATE DATABASE ours",
+    f"CREATE TABLE ours.flat (id INT, name STRING) {ACID}",
+    "INSERT INTO ours.flat VALUES (1, 'one'), (2, 'two'), (3, NULL), (4, 'four')",
+    "UPDATE ours.flat SET name = upper(name) WHERE id < 3",
+    "DELETE FROM ours.flat WHERE id = 4",
+    "MERGE INTO ours.flat f USING (SELECT 3 AS id UNION ALL SELECT 9) s ON f.id = s.id"
+    " WHEN MATCHED THEN UPDATE SET name = 'three' WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'nine')",
+    "CREATE TABLE ours.parts (id INT, amount DECIMAL(10,2)) PARTITIONED BY (day DATE, city STRING)"
+    f" CLUSTERED BY (id) INTO 2 BUCKETS {ACID}",
+    "INSERT INTO ours.parts VALUES (1, 1.5, '2024-01-01', 'A b'), (2, 2.5, '2024-01-02', 'c')",
+    "INSERT INTO ours.parts PARTITION (day='2024-01-03', city='x=y/z') VALUES (3, 3.5), (4, 4.5)",
+    "UPDATE ours.parts SET amount = amount + 1 WHERE id IN (1, 3)",
+    "DELETE FROM ours.parts WHERE id = 4",
+    f"CREATE TABLE ours.made {ACID} AS SELECT id, amount FROM ours.parts",
+    "START TRANSACTION",
+    "INSERT INTO ours.made VALUES (7, 7.5)",
+    "DELETE FROM ours.made WHERE id = 1",
+    "INSERT INTO ours.flat VALUES (10, 'ten')",
+    "COMMIT",
+    "START TRANSACTION",
+    "DELETE FROM ours.made",
+    "ROLLBACK",
+)  # fmt: skip
+IN_THEIRS = (
+    "INSERT INTO theirs.counted VALUES (77, 1)",
+    "UPDATE theirs.days SET n = n + 1 WHERE day = 'a'",
+    "INSERT INTO theirs.days VALUES (5, 5, 'b'), (6, 6, 'new')",
+)
+LATER = (
+    "UPDATE ours.parts SET amount = 0.5 WHERE id = 2",
+    "DELETE FROM theirs.days WHERE id = 5",
+    "INSERT OVERWRITE TABLE ours.made SELECT id, amount FROM ours.made WHERE id = 7",
+)
+COUNTS = ("SELECT count(*), max(id) FROM theirs.counted", "SELECT count(*) FROM theirs.days")
+"""Hive answers these by its statistics where it believes them."""
+
+
+def script() -> Iterator[str]:
+    """Hive's share of the work, with stops for acidsql's."""
+    yield from _looks("ours", "ours.flat", "ours.parts", "ours.made")
+    yield "CREATE DATABASE theirs"
+    yield f"CREATE TABLE theirs.counted (id INT, n INT) {ACID}"
+    yield "INSERT INTO theirs.counted VALUES (1, 0), (2, 0)"
+    yield f"CREATE TABLE theirs.days (id INT, n INT NOT NULL ENABLE) PARTITIONED BY (day STRING) {ACID}"
+    yield "INSERT INTO theirs.days VALUES (1, 0, 'a'), (2, 0, 'b')"
+    yield "ANALYZE TABLE theirs.counted COMPUTE STATISTICS FOR COLUMNS"
+    yield stop_at("theirs")
+    yield from COUNTS
+    yield "UPDATE ours.flat SET name = concat(name, '!') WHERE id IN (1, 10)"
+    yield (
+        "MERGE INTO ours.parts p USING (SELECT 1 AS id UNION ALL SELECT 50) s ON p.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET amount = 7"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.id, 1, '2024-01-03', 'x=y/z')"
+    )
+    yield "ALTER TABLE ours.flat COMPACT 'major'"
+    yield "ALTER TABLE ours.parts PARTITION (day='2024-01-03', city='x=y/z') COMPACT 'minor'"
+    yield from ("!worker", "!worker")
+    yield from _looks("compacted", *TABLES)
+    yield "!cleaner"
+    yield from _looks("cleaned", *TABLES)
+
+
+def _looks(step: str, *tables: str) -> Iterator[str]:
+    """A stop for acidsql, and behind it what Hive reads."""
+    yield stop_at(step)
+    yield f"!echo {step}"
+    yield from (f"SELECT ROW__ID, * FROM {table}" for table in tables)
+
+
+def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: Path) -> None:
+    """CREATE, INSERT, UPDATE, DELETE, MERGE, transactions over several statements, compactions:
+    after each turn both have the same rows with the same ROW__IDs.
+    """
+    ours: dict[str, dict[str, list[str]]] = {}
+    with serving(hive, list(script()), tmp_path / "served") as served:
+        served.wait_for("ours")
+        with Session(metastore=served.url, settings=LOCAL) as session:
+            run(session, OURS)
+            check_refusals(session, hive)
+            ours["ours"] = read(session, TABLES[:3])
+            served.go_on("ours")
+            served.wait_for("theirs")
+            run(session, IN_THEIRS)
+            with pytest.raises(NotNullError):
+                session.sql("INSERT INTO theirs.days VALUES (8, NULL, 'b')")
+            served.go_on("theirs")
+            for step, statements in (("compacted", LATER), ("cleaned", ())):
+                served.wait_for(step)
+                run(session, statements)
+                ours[step] = read(session, TABLES)
+                served.go_on(step)
+            printed = served.ran.result()
+    theirs = rows_by_step(printed)
+    assert theirs == ours
+    assert counted(printed) == [["3\t77"], ["4"]]
+    assert any("_v" in name or name.startswith("base_") for name in directories(hive, "flat"))
+
+
+def run(session: Session, statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        session.sql(statement)
+
+
+def read(session: Session, tables: tuple[str, ...]) -> dict[str, list[str]]:
+    return {table: rows_of(session, table) for table in tables}
+
+
+def check_refusals(session: Session, hive: RealHive) -> None:
+    """What the metastore would not do as it was asked to, or cannot do, is said."""
+    if hive.version == 4:
+        with pytest.raises(NotSupportedError, match="would make table ours.plain EXTERNAL_TABLE"):
+            session.sql("CREATE TABLE ours.plain (id INT) STORED AS ORC")
+        assert not list(session.sql("SHOW TABLES IN ours LIKE 'plain'").rows())
+    with pytest.raises(NotSupportedError, match="cannot record a run"):
+        session.sql("INSERT INTO ours.flat VALUES (1, 'x')", run_id="r")
+    with pytest.raises(NotSupportedError, match="cannot compare the rows"):
+        try:
+            session.sql("SET acidsql.conflict.granularity=row")
+            session.sql("DELETE FROM ours.flat WHERE id = 1")
+        finally:
+            session.sql("SET acidsql.conflict.granularity=partition")
+
+
+def rows_by_step(ran: list[Ran]) -> dict[str, dict[str, list[str]]]:
+    steps: dict[str, dict[str, list[str]]] = {}
+    for one in ran:
+        if one.text.startswith("echo "):
+            tables = steps[one.text.removeprefix("echo ")] = {}
+        elif one.text.startswith("SELECT ROW__ID"):
+            tables[one.text.rpartition(" ")[2]] = sorted(one.lines)
+    return steps
+
+
+def counted(ran: list[Ran]) -> list[list[str]]:
+    return [list(one.lines) for one in ran if one.text in COUNTS]
+
+
+def directories(hive: RealHive, table: str) -> list[str]:
+    return [one.name for one in (hive.warehouse / "ours.db" / table).iterdir()]
