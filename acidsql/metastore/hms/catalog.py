@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
+from acidsql.catalog.attached import is_attached, is_overlay
 from acidsql.catalog.model import (
     DEFAULT_DATABASE,
     Constraint,
@@ -212,6 +213,8 @@ class HiveCatalog(HiveTxns):
         """As CREATE TABLE AS in Hive 4: the write id is a transaction's, which commits once the
         table is there. Should the process die in between there is a table without rows.
         """
+        if is_attached(table) or is_overlay(table):
+            self._cannot("have attached tables")
         if table.is_transactional:
             return self._creating_with_rows(self._prepared(table), tuple(partitions), write_id)
         return self._creating(self._prepared(table), tuple(partitions))

@@ -17,6 +17,7 @@ class HiveIds(Server):
     """The ids of a TxnManager."""
 
     def open_txn(self) -> TxnId:
+        self._make_up()
         opened = self._ask(
             OPEN_TXNS,
             rqst={

@@ -18,6 +18,7 @@ from typing import Any
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import MetastoreError, OperationalError, TransactionAbortedError
+from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hive.writing import (
     CHECK_LOCK,
     HEARTBEAT,
@@ -70,6 +71,8 @@ class HiveLocks(Server):
         return self._keepers.get(txn_id, txn_id)
 
     def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
+        if txn_id == NO_TXN:
+            self._make_up()
         owner = self.keeper_of(txn_id)
         sent: dict[str, Any] = {
             "component": [self._component(one) for one in request.components],
@@ -98,9 +101,11 @@ class HiveLocks(Server):
 
     def unlock(self, lock_id: int) -> None:
         self._blockers.pop(lock_id, None)
-        self._ask(
-            UNLOCK, again=True, refusals={TXN_OPEN: OperationalError}, rqst={"lockid": lock_id}
-        )
+        try:
+            self._end_surely(UNLOCK, {"lockid": lock_id})
+        except DeclaredError as error:
+            if error.kind == TXN_OPEN:
+                raise OperationalError(error.message) from error
 
     def heartbeat_lock(self, lock_id: int) -> None:
         self._ask(HEARTBEAT, again=True, ids={"lockid": lock_id})

@@ -16,8 +16,9 @@ from typing import Any
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.errors import Error, TransactionAbortedError
+from acidsql.errors import Error
 from acidsql.metastore.hive.calls import GET_PARTITION_NAMES, NO_LIMIT
+from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hive.writing import (
     ABORT_TXN,
     ADD_WRITE_IDS_TO_MIN_HISTORY,
@@ -66,8 +67,8 @@ class HiveReaders(HiveLocks, HiveIds):
             write_ids = self.read_in_txn(txn_id, seen, request.tables)
         except BaseException:
             self._leases.pop(txn_id, None)
-            with suppress(Error):
-                self._ask_in_txn(txn_id, ABORT_TXN, rqst={"txnid": txn_id})
+            with suppress(Error, DeclaredError):
+                self._end_surely(ABORT_TXN, {"txnid": txn_id})
             raise
         return OpenedReader(reader_id=txn_id, txns=seen, write_ids=write_ids)
 
@@ -126,8 +127,8 @@ class HiveReaders(HiveLocks, HiveIds):
         for one in reader_ids:
             self._leases.pop(one, None)
             try:
-                self._ask_in_txn(TxnId(one), COMMIT_TXN, again=True, rqst={"txnid": one})
-            except TransactionAbortedError:
+                self._end_surely(COMMIT_TXN, {"txnid": one})
+            except DeclaredError:
                 lost.add(one)
         if lock_id is not None:
             self.unlock(lock_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Never
 
 from acidsql.acid.ids import TxnId
@@ -38,6 +39,7 @@ class Server:
         self.client = client
         self._user = user
         self._host = socket.gethostname()
+        self._owed: list[tuple[Method, dict[str, Any]]] = []
 
     @property
     def is_hive_3(self) -> bool:
@@ -83,6 +85,23 @@ class Server:
                     f"the metastore refuses: {error.message}", detail=error.kind
                 ) from error
             raise ended_error(txn_id, error.message) from error
+
+    def _end_surely(self, method: Method, request: dict[str, Any]) -> None:
+        """Makes a call that ends something which others wait for. If the metastore cannot be
+        reached that is made up for once it can: else they waited for hive.txn.timeout.
+        """
+        try:
+            self.client.call(method, again=True, rqst=request)
+        except MetastoreError:
+            self._owed.append((method, request))
+            raise
+
+    def _make_up(self) -> None:
+        """Makes the calls that could not be made before."""
+        owed, self._owed = self._owed, []
+        for method, request in owed:
+            with suppress(Error, DeclaredError):
+                self._end_surely(method, request)
 
     def _cannot(self, what: str, detail: str | None = None) -> Never:
         """Raises the error of what a Hive metastore has no room for."""

@@ -27,6 +27,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.metastore.hive.client import LostError, ServerFailedError
+from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hive.writing import (
     ABORT_TXN,
     ABORT_TXNS,
@@ -38,7 +39,7 @@ from acidsql.metastore.hive.writing import (
 from acidsql.metastore.hms.readers import HiveReaders
 from acidsql.metastore.hms.server import AGENT
 from acidsql.metastore.hms.statistics import HiveStatistics
-from acidsql.txn.locks import NO_TXN, LockRequest, LockState
+from acidsql.txn.locks import NO_TXN, LockRequest, LockState, LockType
 from acidsql.txn.manager import (
     OpenedTxn,
     OperationType,
@@ -80,11 +81,22 @@ class HiveTxns(HiveReaders, HiveStatistics):
                     self.abort(txn_id)
                 nothing = ValidTxnList(high_watermark=TxnId(0))
                 return OpenedTxn(txn_id=txn_id, txns=nothing, write_ids={}, locks=answer)
+            if locks is not None and self._is_late(txn_id, locks):
+                return replace(self.renew(txn_id, tables, reads), locks=answer)
             return replace(self._opened(txn_id, tables, reads), locks=answer)
         except BaseException:
             with suppress(Error):
                 self.abort(txn_id)
             raise
+
+    def _is_late(self, txn_id: TxnId, locks: LockRequest) -> bool:
+        """Whether a transaction that changes rows may have others before it that began later: they
+        can have had its locks before it asked. It would not see them, and conflict with them.
+        """
+        return (
+            any(one.type is not LockType.SHARED_READ for one in locks.components)
+            and self.valid_txns().high_watermark > txn_id
+        )
 
     def _opened(
         self, txn_id: TxnId, tables: Iterable[TableName], reads: Iterable[TableName]
@@ -261,19 +273,19 @@ class HiveTxns(HiveReaders, HiveStatistics):
     def _abort(self, txn_id: TxnId) -> None:
         """Aborts a transaction; one that the metastore has forgotten was aborted long ago."""
         try:
-            self._ask_in_txn(txn_id, ABORT_TXN, again=True, rqst={"txnid": txn_id})
-        except TransactionAbortedError as error:
-            if _COMMITTED_WORDS in (error.detail or ""):
+            self._end_surely(ABORT_TXN, {"txnid": txn_id})
+        except DeclaredError as error:
+            if _COMMITTED_WORDS in error.message:
                 raise OperationalError(
-                    f"transaction txnid:{txn_id} is committed", detail=error.detail
+                    f"transaction txnid:{txn_id} is committed", detail=error.message
                 ) from error
 
     def _let_keeper_go(self, txn_id: TxnId) -> None:
         """Ends the transaction that keeps the locks of another one."""
         keeper = self._keepers.pop(txn_id, None)
         if keeper is not None:
-            with suppress(Error):  # it dies without heartbeats
-                self._ask_in_txn(keeper, COMMIT_TXN, again=True, rqst={"txnid": keeper})
+            with suppress(Error, DeclaredError):
+                self._end_surely(COMMIT_TXN, {"txnid": keeper})
 
     def abort_txns(self, txn_ids: Iterable[TxnId]) -> None:
         ids = list(txn_ids)
