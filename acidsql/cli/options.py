@@ -197,8 +197,9 @@ def _add_session_options(parser: argparse.ArgumentParser, **given: Any) -> None:
         "--metastore",
         metavar="URL",
         help=(
-            "a PostgreSQL database, postgresql+psycopg://user@host/database, as its metastore (else"
-            " $ACIDSQL_METASTORE, else a file in the warehouse)"
+            "a PostgreSQL database, postgresql+psycopg://user@host/database, as its metastore, or"
+            " Hive's, thrift://host:9083, whose tables are then worked on (else $ACIDSQL_METASTORE,"
+            " else a file in the warehouse)"
         ),
         type=_utf8,
         **one,

@@ -22,7 +22,7 @@ def warehouse_path(warehouse: str) -> str:
     """The absolute path of what a user calls the warehouse: a path, with ``~`` or without, or a
     ``file:`` URL.
     """
-    path = _local_path(warehouse)
+    path = local_path(warehouse)
     if path is None:
         raise MetastoreError(
             f'the warehouse "{warehouse}" is not a local directory',
@@ -37,7 +37,7 @@ def warehouse_path(warehouse: str) -> str:
 
 def stored_location(location: str, warehouse: str) -> str:
     """``location`` (absolute, a URL, or relative to the warehouse) in its stored form."""
-    path = _local_path(location)
+    path = local_path(location)
     if path is None:
         return location.rstrip("/")
     inside = os.path.relpath(os.path.join(warehouse, path), warehouse)
@@ -48,12 +48,12 @@ def stored_location(location: str, warehouse: str) -> str:
 
 def given_location(stored: str, warehouse: str) -> str:
     """The absolute path or URL of a stored form."""
-    if _local_path(stored) is None:
+    if local_path(stored) is None:
         return stored
     return os.path.normpath(os.path.join(warehouse, stored))
 
 
-def _local_path(location: str) -> str | None:
+def local_path(location: str) -> str | None:
     """The path of a ``file:`` URL or of plain text; None for another file system's URL."""
     match = _SCHEME.fullmatch(location)
     if not match:

@@ -52,8 +52,9 @@ class Session:
     warehouse: a directory; where it has no metastore the first CREATE makes one (see the setting
     acidsql.store.create), and reading is a MetastoreError. None is $ACIDSQL_WAREHOUSE, else
     ``./warehouse``.
-    metastore: the URL of a PostgreSQL database, ``postgresql+psycopg://..``; None is
-    $ACIDSQL_METASTORE, else a file in the warehouse, which "" stands for.
+    metastore: the URL of a PostgreSQL database, ``postgresql+psycopg://..``, or of Hive's
+    metastore, ``thrift://host:9083``, which has its own warehouse; None is $ACIDSQL_METASTORE, else
+    a file in the warehouse, which "" stands for.
     spark: a SparkSession to work on; its settings are left as they are and its temporary views can
     be read.  Without one, acidsql starts its own when a statement first needs it, with ``master``
     (default ``local[*]``) and the Spark settings ``conf``.  settings: initial values, by name, as

@@ -38,7 +38,6 @@ from acidsql.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
-from acidsql.files.urls import real_path
 from acidsql.metastore.hive.calls import (
     GET_PARTITION_NAMES,
     INSERT_ONLY_TABLES,
@@ -77,6 +76,7 @@ from acidsql.metastore.hms.tables import (
     given_path,
     partition_of,
     partition_struct,
+    real_path,
     table_of,
     table_struct,
 )

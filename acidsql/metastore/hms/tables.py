@@ -6,6 +6,7 @@ know nothing of stays.
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.statistics import KEYS, doubted
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
-from acidsql.files.urls import is_inside, path_of
+from acidsql.metastore.locations import local_path
 
 Struct = dict[str, Any]
 CATALOG = "hive"
@@ -47,7 +48,14 @@ _HIDDEN = KEYS | {_COMMENT, _EXTERNAL, _CHANGED}
 
 def given_path(location: str | None) -> str:
     """A location of the metastore's as files are opened by it."""
-    return path_of(location).rstrip("/") if location else ""
+    if not location:
+        return ""
+    return (local_path(location) or location).rstrip("/")
+
+
+def real_path(path: str) -> str:
+    """The one spelling of a local path; the URL of another file system as it is."""
+    return os.path.realpath(path) if path.startswith("/") else path
 
 
 def sent_location(location: str) -> str:
@@ -69,7 +77,7 @@ def database_of(struct: Struct, *, managed: str, external: str) -> Database:
         location = given_path(struct["managedLocationUri"])
     elif name == DEFAULT_DATABASE:
         location = managed or location
-    elif external and managed and external != managed and is_inside(location, external):
+    elif external and managed and external != managed and f"{location}/".startswith(f"{external}/"):
         location = f"{managed}/{name}.db"
     return Database(
         name=name,
