@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hms.catalog import HiveCatalog
 from acidsql.metastore.hms.compactions import HiveCompactions
@@ -40,7 +41,18 @@ class HiveMetastore(HiveCatalog, HiveCompactions, HiveLeftovers):
         )
         super().__init__(client, user=user)
         self.metastore: str | None = metastore
-        assert client.major >= 3
+        try:
+            self._check_version()
+        except BaseException:
+            client.close()
+            raise
+
+    def _check_version(self) -> None:
+        """Asks for the version, which is remembered. Hive 2 says it is 3.0, and has no write
+        ids.
+        """
+        if self.is_hive_3:
+            self.valid_of_tables([TableName(DEFAULT_DATABASE, "t")], self.valid_txns())
 
     @property
     def host(self) -> str:
@@ -55,7 +67,10 @@ class HiveMetastore(HiveCatalog, HiveCompactions, HiveLeftovers):
         return True
 
     def close(self) -> None:
-        """Closes its connections; transactions stay as they are."""
+        """Closes its connections; transactions stay as they are, but for those that could not be
+        ended.
+        """
+        self._make_up()
         self.client.close()
 
     def __enter__(self) -> Self:

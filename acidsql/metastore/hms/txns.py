@@ -257,6 +257,9 @@ class HiveTxns(HiveReaders, HiveStatistics):
                 if lost is None:  # it was never sent
                     raise
                 lost.add_note(error.message)
+        # whatever it is now, it is not to keep others out for long
+        self._owed.append((ABORT_TXN, {"txnid": txn_id}))
+        self._let_keeper_go(txn_id)
         unknown = CommitStateUnknownError(
             f"the commit of transaction txnid:{txn_id} was sent, and the metastore did not say"
             " what became of it",

@@ -1,0 +1,287 @@
+"""A session on a Hive metastore: what it asks of that, and what becomes of a commit whose answer is lost.
+Whole Hives are asked in tests/interop.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.catalog.model import TableName
+from acidsql.errors import (
+    BindError,
+    CommitStateUnknownError,
+    InterfaceError,
+    MetastoreError,
+    NotSupportedError,
+    WriteConflictError,
+)
+from acidsql.metastore.hms.metastore import HiveMetastore
+from acidsql.session import Session
+from acidsql.txn.manager import OperationType, TxnComponent
+from tests.metastore.hms.service import HiveService
+
+LOCAL = {"acidsql.engine": "local"}
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
+T = TableName("d", "t")
+
+
+@pytest.fixture(params=["3.0", "4.0.1"], ids=["hive3", "hive4"])
+def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HiveService]:
+    """A metastore with the database "d" and its table "t"."""
+    served = HiveService(tmp_path / "hive", request.param)
+    try:
+        with Session(metastore=served.url, settings=LOCAL) as session:
+            session.sql("CREATE DATABASE d")
+            session.sql(f"CREATE TABLE d.t (id INT, name STRING) {ACID}")
+            session.sql("INSERT INTO d.t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+        yield served
+    finally:
+        served.close()
+
+
+@pytest.fixture
+def session(service: HiveService) -> Iterator[Session]:
+    with Session(metastore=service.url, settings=LOCAL) as opened:
+        yield opened
+
+
+def rows(session: Session, query: str = "SELECT * FROM d.t") -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in session.sql(query).rows())
+
+
+def opened(service: HiveService) -> HiveMetastore:
+    return HiveMetastore(
+        service.url, (("127.0.0.1", service.port),), framed=False, user="me", answer_seconds=10
+    )
+
+
+def test_rows_are_changed(service: HiveService, session: Session) -> None:
+    """UPDATE, DELETE, MERGE; what each has changed is on record before it commits."""
+    session.sql("UPDATE d.t SET name = 'B' WHERE id = 2")
+    session.sql("DELETE FROM d.t WHERE id = 1")
+    session.sql(
+        "MERGE INTO d.t USING (SELECT 3 AS id UNION ALL SELECT 9) s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET name = 'C' WHEN NOT MATCHED THEN INSERT VALUES (9, 'n')"
+    )
+    assert rows(session) == [(2, "B"), (3, "C"), (9, "n")]
+    written = service.store.find_txn(service.store.valid_txns().high_watermark)
+    assert written is not None
+    assert service.store.list_locks() == ()
+    assert service.store.valid_txns().exceptions == ()
+
+
+def test_partitions(service: HiveService, session: Session) -> None:
+    """They come with rows, are added and dropped; a transaction names those that it has changed."""
+    session.sql(f"CREATE TABLE d.p (id INT) PARTITIONED BY (k STRING) {ACID}")
+    session.sql("INSERT INTO d.p VALUES (1, 'x'), (2, 'y')")
+    session.sql("ALTER TABLE d.p ADD PARTITION (k='z')")
+    session.sql("ALTER TABLE d.p DROP PARTITION (k='y')")
+    assert rows(session, "SHOW PARTITIONS d.p") == [("k=x",), ("k=z",)]
+    assert rows(session, "SELECT * FROM d.p") == [(1, "x")]
+    assert "add_dynamic_partitions" in service.calls
+
+
+def test_a_transaction_of_several_statements(session: Session) -> None:
+    """All of it is visible at once, or nothing."""
+    for end, count in (("ROLLBACK", 3), ("COMMIT", 2)):
+        session.sql("START TRANSACTION")
+        session.sql("INSERT INTO d.t VALUES (4, 'd')")
+        session.sql("DELETE FROM d.t WHERE id < 3")
+        session.sql(end)
+        assert len(rows(session)) == count
+
+
+def test_a_table_of_a_query(session: Session) -> None:
+    """Its first write id is that of a transaction, which commits once the table is there."""
+    session.sql(f"CREATE TABLE d.made {ACID} AS SELECT id FROM d.t WHERE id > 1")
+    assert rows(session, "SELECT * FROM d.made") == [(2,), (3,)]
+    with pytest.raises(BindError, match="already exists"):
+        session.sql(f"CREATE TABLE d.made {ACID} AS SELECT id FROM d.t")
+    session.sql("DROP TABLE d.made")
+    assert rows(session, "SHOW TABLES IN d") == [("t",)]
+
+
+def test_hive_stops_believing_its_statistics(service: HiveService, session: Session) -> None:
+    """A commit ends the promise that they hold, before its rows are visible."""
+    parameters = service.tables[T]["parameters"]
+    parameters |= {"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}', "numRows": "3"}
+    session.sql("INSERT INTO d.t VALUES (4, 'd')")
+    after = service.tables[T]["parameters"]
+    assert "COLUMN_STATS_ACCURATE" not in after
+    assert after["numRows"] == "3"
+    names = [name for name in service.calls if name.startswith(("alter_table", "commit_txn"))]
+    assert names[-2].startswith("alter_table")
+    assert len(rows(session, "SELECT count(*) FROM d.t")) == 1
+
+
+def test_what_hive_4_would_make_otherwise_is_refused(
+    service: HiveService, session: Session
+) -> None:
+    """A managed table without transactions would be an external one."""
+    if service.version.startswith("3"):
+        session.sql("CREATE TABLE d.plain (id INT) STORED AS ORC")
+        return
+    with pytest.raises(NotSupportedError, match=r"would make table d\.plain EXTERNAL_TABLE"):
+        session.sql("CREATE TABLE d.plain (id INT) STORED AS ORC")
+    assert rows(session, "SHOW TABLES IN d") == [("t",)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("ALTER TABLE d.t RENAME TO d.u", "have a table renamed"),
+        (f"CREATE OR REPLACE TABLE d.t (id INT) {ACID}", "exchange two tables"),
+        ("CREATE TABLE d.n (id INT NOT NULL ENABLE) " + ACID, "be given constraints"),
+        ("ANALYZE TABLE d.t COMPUTE STATISTICS", "be given statistics"),
+    ],
+)
+def test_what_it_cannot_do_is_said(session: Session, statement: str, words: str) -> None:
+    """Nothing of such a statement is done."""
+    with pytest.raises(NotSupportedError, match=f"a Hive metastore cannot {words}"):
+        session.sql(statement)
+    assert rows(session, "SHOW TABLES IN d") == [("t",)]
+    assert len(rows(session)) == 3
+
+
+def test_runs_and_rows_are_refused(session: Session) -> None:
+    """It has no room for run ids, and does not compare rows."""
+    with pytest.raises(NotSupportedError, match="cannot record a run"):
+        session.sql("INSERT INTO d.t VALUES (4, 'd')", run_id="once")
+    session.sql("SET acidsql.conflict.granularity=row")
+    with pytest.raises(NotSupportedError, match="cannot compare the rows"):
+        session.sql("DELETE FROM d.t")
+    assert len(rows(session)) == 3
+
+
+def test_the_warehouse_is_the_metastores(service: HiveService, tmp_path: Path) -> None:
+    """Another one cannot be asked for."""
+    with pytest.raises(InterfaceError, match="has its own warehouse"):
+        Session(tmp_path, metastore=service.url)
+    with Session(str(service.warehouse), metastore=service.url) as session:
+        assert session.warehouse == str(service.warehouse)
+        with session.open_beside() as beside:
+            assert len(rows(beside)) == 3
+
+
+def test_compactions_are_hives(session: Session) -> None:
+    """They are asked for and shown; nobody here carries them out."""
+    asked = session.sql("ALTER TABLE d.t COMPACT 'major'")
+    assert list(asked.notes) == ["Compaction enqueued with id 1"]
+    with pytest.raises(BindError, match="already scheduled with state='initiated' and id=1"):
+        session.sql("ALTER TABLE d.t COMPACT 'major'")
+    shown = rows(session, "SHOW COMPACTIONS")
+    assert [(row[0], row[2], row[5]) for row in shown] == [("1", "t", "initiated")]
+
+
+# ---- connections
+
+
+def closing(service: HiveService, name: str, *, times: int, after: bool) -> None:
+    """Has the service close the connection on which a method is called, some times."""
+    left = [times]
+
+    def hear(called: str) -> None:
+        if called == name and left[0]:
+            left[0] -= 1
+            raise ConnectionError
+
+    service.before, service.after = ((lambda _: None), hear) if after else (hear, lambda _: None)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["not done", "done"])
+def test_a_lost_commit_is_asked_for_again(
+    service: HiveService, session: Session, after: bool
+) -> None:
+    """Whether or not it was carried out the first time, it is once."""
+    closing(service, "commit_txn", times=1, after=after)
+    session.sql("INSERT INTO d.t VALUES (4, 'd')")
+    assert len(rows(session)) == 4
+
+
+def test_a_commit_that_nobody_answers_for(service: HiveService, session: Session) -> None:
+    """Its outcome is unknown, and its files stay. One that was not carried out is ended once the
+    metastore is back, so that nobody waits for it.
+    """
+    for after, count in ((True, 4), (False, 4)):
+        closing(service, "commit_txn", times=1000, after=after)
+        with pytest.raises(CommitStateUnknownError, match="did not say what became of it"):
+            session.sql("INSERT INTO d.t VALUES (4, 'd')")
+        closing(service, "", times=0, after=after)
+        assert len(rows(session)) == count
+        assert service.store.valid_txns().open == ()
+
+
+def test_an_end_that_was_not_heard_is_told_later(service: HiveService, session: Session) -> None:
+    """A transaction that could not be aborted keeps nobody waiting once the metastore is back."""
+    closing(service, "allocate_table_write_ids", times=3, after=False)
+    lost = service.before
+
+    def hear(called: str) -> None:
+        lost(called)
+        if called == "abort_txn" and "made up" not in service.calls:
+            raise ConnectionError
+
+    service.before = hear
+    with pytest.raises(MetastoreError):
+        session.sql("UPDATE d.t SET name = 'x' WHERE id = 1")
+    assert len(service.store.valid_txns().open) == 1
+    service.calls.append("made up")
+    session.sql("UPDATE d.t SET name = 'y' WHERE id = 1")
+    assert service.store.valid_txns().open == ()
+
+
+def test_servers_take_turns(service: HiveService) -> None:
+    """One that cannot be reached is passed over; connections that were closed are made anew."""
+    with Session(metastore=f"thrift://127.0.0.1:1,{service.url}", settings=LOCAL) as session:
+        assert len(rows(session)) == 3
+        service.drop_connections()
+        assert len(rows(session)) == 3
+    with pytest.raises(MetastoreError, match="cannot reach the metastore"):
+        Session(metastore="thrift://127.0.0.1:1")
+
+
+def test_a_metastore_before_hive_3_is_refused(tmp_path: Path) -> None:
+    """It has no write ids."""
+    served = HiveService(tmp_path / "old", "2.3.9")
+    try:
+        with pytest.raises(NotSupportedError, match=r"is Hive 2\.3\.9"):
+            Session(metastore=served.url)
+    finally:
+        served.close()
+
+
+# ---- writers side by side
+
+
+def test_the_second_committer_loses(service: HiveService) -> None:
+    """Hive's rule, by table: two that overlap and both change rows."""
+    store = opened(service)
+    one, two = store.begin([T]), store.begin([T])
+    for txn in (one, two):
+        change = TxnComponent(
+            table=T,
+            partition=None,
+            operation=OperationType.UPDATE,
+            write_id=txn.write_ids[T],
+        )
+        store.add_components(txn.txn_id, [change])
+    store.commit(one.txn_id)
+    with pytest.raises(WriteConflictError, match="due to a write conflict on d/t"):
+        store.commit(two.txn_id)
+    store.close()
+
+
+def test_a_forked_child_uses_no_connection_of_its_parent(service: HiveService) -> None:
+    """Two processes on one connection would read each other's answers."""
+    store = opened(service)
+    before = store.list_databases()
+    child = os.fork()
+    if not child:
+        os._exit(0 if store.list_databases() == before else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.list_databases() == before
+    store.close()
