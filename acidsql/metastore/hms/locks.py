@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from acidsql.acid.ids import TxnId
-from acidsql.errors import MetastoreError, OperationalError, TransactionAbortedError
+from acidsql.errors import InternalError, MetastoreError, OperationalError, TransactionAbortedError
 from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hive.writing import (
     CHECK_LOCK,
@@ -64,7 +64,7 @@ class HiveLocks(Server):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._keepers: dict[TxnId, TxnId] = {}
-        self._blockers: dict[int, tuple[LockInfo, ...]] = {}
+        self._waiting: dict[int, LockAnswer] = {}
 
     def keeper_of(self, txn_id: TxnId) -> TxnId:
         """The transaction in whose name another one has its locks; most often itself."""
@@ -73,6 +73,8 @@ class HiveLocks(Server):
     def lock(self, request: LockRequest, txn_id: TxnId = NO_TXN) -> LockAnswer:
         if txn_id == NO_TXN:
             self._make_up()
+        if not request.components:
+            raise InternalError("a request for locks names nothing to lock")
         owner = self.keeper_of(txn_id)
         sent: dict[str, Any] = {
             "component": [self._component(one) for one in request.components],
@@ -93,14 +95,12 @@ class HiveLocks(Server):
         sent = {"lockid": lock_id} | ({} if owner == NO_TXN else {"txnid": owner})
         answer = self._answer(self._ask_in_txn(txn_id, CHECK_LOCK, again=True, rqst=sent))
         if answer.state is LockState.ACQUIRED:
-            self._blockers.pop(lock_id, None)
+            self._waiting.pop(lock_id, None)
             return answer
-        return LockAnswer(
-            lock_id=lock_id, state=answer.state, blockers=self._blockers.get(lock_id, ())
-        )
+        return self._waiting.get(lock_id, answer)
 
     def unlock(self, lock_id: int) -> None:
-        self._blockers.pop(lock_id, None)
+        self._waiting.pop(lock_id, None)
         try:
             self._end_surely(UNLOCK, {"lockid": lock_id})
         except DeclaredError as error:
@@ -134,12 +134,14 @@ class HiveLocks(Server):
         own = [lock for lock in queue if lock.lock_id == answer.lock_id]
         ahead = {lock.blocked_by for lock in own}
         blockers = tuple(lock for lock in queue if (lock.lock_id, lock.part) in ahead)
-        self._blockers[answer.lock_id] = blockers
         until = [lock for lock in queue if lock.lock_id <= answer.lock_id]
         deadlock = () if owner == NO_TXN else LockQueue(until).deadlock(owner)
-        return LockAnswer(
+        told = LockAnswer(
             lock_id=answer.lock_id, state=answer.state, blockers=blockers, deadlock=deadlock
         )
+        if told.state is LockState.WAITING:
+            self._waiting[told.lock_id] = told
+        return told
 
     def _component(self, one: LockComponent) -> dict[str, Any]:
         kind = _TYPES[one.type]

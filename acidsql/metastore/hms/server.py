@@ -13,6 +13,7 @@ from acidsql.metastore.hive.calls import NO_SUCH_OBJECT, NO_SUCH_TXN, Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hive.writing import TXN_ABORTED
+from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED_CODE
 
 AGENT = "acidsql"
 """Who asks, in the lists of locks and transactions."""
@@ -26,9 +27,6 @@ CAPABILITIES = [
     "HIVEMANAGEDINSERTREAD",
 ]
 """What is understood here of tables, as Hive 4 asks: without these it makes no ACID table."""
-ABORTED_CODE = 10262
-"""Hive's ErrorMsg.TXN_NO_SUCH_TRANSACTION."""
-
 Refusals = Mapping[str, type[Error]]
 
 
@@ -111,5 +109,5 @@ class Server:
 def ended_error(txn_id: TxnId, detail: str) -> TransactionAbortedError:
     """The error of a transaction that is not open at the metastore."""
     return TransactionAbortedError(
-        f"Transaction txnid:{txn_id} already aborted", detail=detail, code=ABORTED_CODE
+        f"Transaction txnid:{txn_id} already aborted", detail=detail, code=TXN_ABORTED_CODE
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Never
+from typing import Any, Never
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList
@@ -67,6 +67,10 @@ _COMMIT_PAUSES = (0.0, 0.2, 1.0, 3.0)
 class HiveTxns(HiveReaders, HiveStatistics):
     """Implements TxnManager."""
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._snapshots: dict[TxnId, ValidTxnList] = {}
+
     def begin(
         self,
         tables: Iterable[TableName] = (),
@@ -101,7 +105,7 @@ class HiveTxns(HiveReaders, HiveStatistics):
     def _opened(
         self, txn_id: TxnId, tables: Iterable[TableName], reads: Iterable[TableName]
     ) -> OpenedTxn:
-        txns = self.valid_txns(txn_id)
+        txns = self._snapshots[txn_id] = self.valid_txns(txn_id)
         return OpenedTxn(
             txn_id=txn_id,
             txns=txns,
@@ -143,14 +147,36 @@ class HiveTxns(HiveReaders, HiveStatistics):
 
     def add_components(self, txn_id: TxnId, components: Iterable[TxnComponent]) -> None:
         by_table: dict[tuple[TableName, WriteId, OperationType], list[str | None]] = {}
-        for one in components:
+        # reading changes nothing
+        changes = [one for one in components if one.operation in _OPERATIONS]
+        if not changes:
+            self._beat_txn(txn_id)
+        for one in changes:
             by_table.setdefault((one.table, one.write_id, one.operation), []).append(one.partition)
         for (table, write_id, operation), partitions in by_table.items():
+            if operation is OperationType.OVERWRITE:
+                self._check_alone(txn_id, table, write_id)
             names = [name for name in partitions if name is not None]
             if names:
                 self._add_partitions_changed(txn_id, table, write_id, operation, names)
             if None in partitions:
                 self._add_table_changed(txn_id, table, operation)
+
+    def _check_alone(self, txn_id: TxnId, table: TableName, write_id: WriteId) -> None:
+        """WriteConflictError if the rows of an earlier write id, which an overwriting hides, are
+        not among those that it has seen: that transaction is open still, or has committed since.
+        No earlier write id is given out any more. Of which partition they are nobody tells.
+        """
+        seen = self.valid_write_ids(table, self._snapshots.get(txn_id) or self.valid_txns(txn_id))
+        now = self.valid_write_ids(table, self.valid_txns())
+        hidden = {one for one in (*now.open, *seen.exceptions) if one < write_id}
+        if not all(now.is_aborted(one) for one in hidden):
+            raise WriteConflictError(
+                f"Aborting [txnid:{txn_id}]: table {table} is overwritten, and another transaction"
+                " has written to it meanwhile",
+                hint="Run the statement again: it will see the other transaction's changes.",
+                code=TXN_ABORTED,
+            )
 
     def _add_partitions_changed(
         self,
@@ -214,7 +240,14 @@ class HiveTxns(HiveReaders, HiveStatistics):
                 "compare the rows of two transactions",
                 "set acidsql.conflict.granularity to partition, which is Hive's rule",
             )
-        self.add_components(txn_id, components)
+        changes = tuple(components)
+        try:
+            if changes:
+                self.add_components(txn_id, changes)
+        except TransactionAbortedError as error:
+            if _COMMITTED_WORDS in (error.detail or ""):
+                return ()
+            raise
         self._check_keeper(txn_id)
         self._doubt_in_txn(txn_id, tuple(statistics))
         self._commit(txn_id)
@@ -284,7 +317,8 @@ class HiveTxns(HiveReaders, HiveStatistics):
                 ) from error
 
     def _let_keeper_go(self, txn_id: TxnId) -> None:
-        """Ends the transaction that keeps the locks of another one."""
+        """Forgets a transaction that has ended, and ends the one that keeps its locks."""
+        self._snapshots.pop(txn_id, None)
         keeper = self._keepers.pop(txn_id, None)
         if keeper is not None:
             with suppress(Error, DeclaredError):

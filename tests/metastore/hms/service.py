@@ -14,7 +14,7 @@ from typing import Any
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, _ValidIds
 from acidsql.catalog.model import TableName
-from acidsql.errors import Error, TransactionAbortedError, WriteConflictError
+from acidsql.errors import Error, MetastoreError, TransactionAbortedError, WriteConflictError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive import calls, writing
 from acidsql.metastore.hive.calls import FAILURE, Method
@@ -270,8 +270,10 @@ class HiveService:
     def _check_lock(self, rqst: Struct) -> Struct:
         lock_id, txn_id = rqst["lockid"], TxnId(rqst.get("txnid", NO_TXN))
         try:
-            answer = _in_txn(lambda: self.store.check_lock(lock_id, txn_id))
-        except Error as error:
+            answer = self.store.check_lock(lock_id, txn_id)
+        except TransactionAbortedError as error:
+            raise DeclaredError(writing.TXN_ABORTED, error.message) from error
+        except MetastoreError as error:
             raise DeclaredError(writing.NO_SUCH_LOCK, error.message) from error
         return {"lockid": answer.lock_id, "state": LOCK_STATES[answer.state]}
 
@@ -461,6 +463,8 @@ def _in_txn(call: Callable[[], Any]) -> Any:
         return call()
     except (TransactionAbortedError, WriteConflictError) as error:
         raise DeclaredError(writing.TXN_ABORTED, error.message) from error
+    except MetastoreError as error:
+        raise DeclaredError(calls.NO_SUCH_TXN, error.message) from error
 
 
 def _bits(valid: _ValidIds[Any]) -> bytes:
