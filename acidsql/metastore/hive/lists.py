@@ -36,10 +36,10 @@ def write_id_lists(
     """The valid write ids of these tables by an answer of ``get_valid_write_ids``. WireError if
     it is about others.
     """
-    told = {one.get("fullTableName"): one for one in answered.get("tblValidWriteIds", [])}
-    if told.keys() != set(map(str, names)):
+    by_name = {one.get("fullTableName"): one for one in answered.get("tblValidWriteIds", [])}
+    if by_name.keys() != set(map(str, names)):
         raise WireError(f"it tells write ids of other tables than {', '.join(map(str, names))}")
-    return {name: _write_ids(str(name), told[str(name)]) for name in names}
+    return {name: _write_ids(str(name), by_name[str(name)]) for name in names}
 
 
 def _write_ids(table: str, answered: dict[str, Any]) -> ValidWriteIdList:

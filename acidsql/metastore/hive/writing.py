@@ -203,7 +203,7 @@ CREATE_TABLE = _method(
     tbl=(1, WHOLE_TABLE),
     environment_context=(2, CONTEXT),
 )
-"""Of Hive 3."""
+"""Hive 3 has it."""
 _CREATE_REQUEST = struct_of(
     table=(1, WHOLE_TABLE),
     envContext=(2, CONTEXT),
@@ -211,11 +211,11 @@ _CREATE_REQUEST = struct_of(
     processorIdentifier=(10, TEXT),
 )
 CREATE_TABLE_REQ = _method("create_table_req", None, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST))
-"""Of Hive 4."""
+"""Hive 4 has it."""
 TRANSLATE_TABLE = _method(
     "translate_table_dryrun", WHOLE_TABLE, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST)
 )
-"""Of Hive 4: the table that CREATE would make."""
+"""Hive 4 has it: the table that CREATE would make."""
 DROP_TABLE = _method(
     "drop_table_with_environment_context",
     None,
@@ -236,7 +236,7 @@ ALTER_TABLE = _method(
     new_tbl=(3, WHOLE_TABLE),
     environment_context=(4, CONTEXT),
 )
-"""Of Hive 3."""
+"""Hive 3 has it."""
 ALTER_TABLE_REQ = _method(
     "alter_table_req",
     struct_of(),
@@ -257,7 +257,7 @@ ALTER_TABLE_REQ = _method(
         ),
     ),
 )
-"""Of Hive 4."""
+"""Hive 4 has it."""
 
 # ---- constraints that are enforced
 
@@ -373,7 +373,7 @@ ALTER_PARTITIONS = _method(
     new_parts=(3, ListOf(item=WHOLE_PARTITION)),
     environment_context=(4, CONTEXT),
 )
-"""Of Hive 3."""
+"""Hive 3 has it."""
 ALTER_PARTITIONS_REQ = _method(
     "alter_partitions_req",
     struct_of(),
@@ -392,7 +392,7 @@ ALTER_PARTITIONS_REQ = _method(
         ),
     ),
 )
-"""Of Hive 4."""
+"""Hive 4 has it."""
 
 # ---- transactions
 
@@ -471,7 +471,7 @@ ADD_WRITE_IDS_TO_MIN_HISTORY = _method(
     txnId=(1, I64),
     writeIds=(2, MapOf(key=TEXT, value=I64)),
 )
-"""Of Hive 4."""
+"""Hive 4 has it."""
 
 # ---- locks
 
@@ -608,4 +608,4 @@ ABORT_COMPACTIONS = _method(
     ),
     rqst=(1, struct_of(compactionIds=(1, IDS))),
 )
-"""Of Hive 4."""
+"""Hive 4 has it."""

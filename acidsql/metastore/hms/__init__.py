@@ -3,6 +3,7 @@
 server.py       who is asked, and how what it refuses becomes our errors
 tables.py       tables, partitions and databases as its structs, and back
 catalog.py      the catalog
+ids.py          ids of transactions and write ids, and which may be seen
 statistics.py   statistics: nobody is to believe numbers that a commit made wrong
 txns.py         transactions
 locks.py        locks, which are the metastore's own

@@ -56,7 +56,6 @@ from acidsql.metastore.hive.writing import (
     GET_ALL_DATABASES,
     GET_ALL_TABLES,
     GET_CHECK,
-    GET_CONFIG_VALUE,
     GET_DATABASE,
     GET_DEFAULT,
     GET_NOT_NULL,
@@ -96,16 +95,15 @@ class HiveCatalog(HiveTxns):
     @cached_property
     def warehouse(self) -> str:
         """The directory of managed tables."""
-        return self._configured("hive.metastore.warehouse.dir")
+        return self._configured("warehouse.dir")
 
     @cached_property
     def _external(self) -> str:
         """The directory of external tables; that of managed ones in Hive 3."""
-        return "" if self.is_hive_3 else self._configured("hive.metastore.warehouse.external.dir")
+        return "" if self.is_hive_3 else self._configured("warehouse.external.dir")
 
     def _configured(self, name: str) -> str:
-        told = self._ask(GET_CONFIG_VALUE, again=True, name=name, defaultValue="")
-        return given_path(told)
+        return given_path(self._config(name))
 
     def create_database(self, database: Database) -> None:
         self._ask(
@@ -210,8 +208,8 @@ class HiveCatalog(HiveTxns):
         write_id: WriteId = FIRST_WRITE_ID,
         written: Iterable[StatisticsChange] = (),
     ) -> AbstractContextManager[None]:
-        """As CREATE TABLE AS in Hive 4: the write id is a transaction's, which commits once the
-        table is there. Should the process die in between there is a table without rows.
+        """Does as CREATE TABLE AS does in Hive 4: the write id is a transaction's, which commits
+        once the table is there. Should the process die in between there is a table without rows.
         """
         if is_attached(table) or is_overlay(table):
             self._cannot("have attached tables")
@@ -292,7 +290,7 @@ class HiveCatalog(HiveTxns):
         return table_of(struct, () if is_view else self._constraints(name))
 
     def _constraints(self, name: TableName) -> tuple[Constraint, ...]:
-        """Those that are enforced for rows that are written."""
+        """The constraints that are enforced for rows that are written."""
         request = {"catName": CATALOG, "db_name": name.database, "tbl_name": name.table}
         not_null, defaults, checks = (
             (self._ask_for(method, request=request) or {}).get("all", [])
@@ -407,8 +405,8 @@ class HiveCatalog(HiveTxns):
                 f'table "{name}" has other partition columns', hint="Run the statement again."
             )
         if if_not_exists:
-            there = {one.values for one in self._partitions(table, wanted)}
-            wanted = tuple(one for one in wanted if one.values not in there)
+            known = {one.values for one in self._partitions(table, wanted)}
+            wanted = tuple(one for one in wanted if one.values not in known)
         if wanted:
             request = {
                 "dbName": name.database,
@@ -432,8 +430,8 @@ class HiveCatalog(HiveTxns):
     ) -> tuple[Partition, ...]:
         """Drops partitions one by one; the metastore deletes their directories."""
         self._require_unchanged(table)
-        there = self._partitions(table, tuple(partitions))
-        for one in there:
+        known = self._partitions(table, tuple(partitions))
+        for one in known:
             self._ask(
                 DROP_PARTITION,
                 db_name=table.name.database,
@@ -441,7 +439,7 @@ class HiveCatalog(HiveTxns):
                 part_vals=list(one.values),
                 deleteData=table.owns_files,
             )
-        return there
+        return known
 
     def alter_partition(
         self,
@@ -469,12 +467,12 @@ class HiveCatalog(HiveTxns):
         return next(iter(self._named_partitions(table, [name])), None)
 
     def _partitions(self, table: Table, partitions: Sequence[Partition]) -> tuple[Partition, ...]:
-        """Those of the partitions that are there."""
+        """The ones of the partitions that are there."""
         return self._named_partitions(table, [name_of(table, one) for one in partitions])
 
     def _named_partitions(self, table: Table, names: Sequence[str]) -> tuple[Partition, ...]:
         """The partitions of these names that are there, in their order."""
-        told: dict[str, Partition] = {}
+        by_name: dict[str, Partition] = {}
         for start in range(0, len(names), AT_ONCE):
             structs = self._ask(
                 GET_PARTITION_FACTS,
@@ -484,8 +482,8 @@ class HiveCatalog(HiveTxns):
                 names=list(names[start : start + AT_ONCE]),
             )
             for partition in map(partition_of, structs):
-                told[name_of(table, partition)] = partition
-        return tuple(told[name] for name in names if name in told)
+                by_name[name_of(table, partition)] = partition
+        return tuple(by_name[name] for name in names if name in by_name)
 
     # ---- the rest
 
@@ -493,21 +491,21 @@ class HiveCatalog(HiveTxns):
         return int(time.time() * 1000)
 
 
-def _check_same(asked: Table, made: Table) -> None:
+def _check_same(asked: Table, result: Table) -> None:
     """NotSupportedError for a table that the metastore would not make as it was asked to."""
-    if made.kind is not asked.kind:
+    if result.kind is not asked.kind:
         raise NotSupportedError(
-            f"the metastore would make table {asked.name} {made.kind}, not {asked.kind}",
+            f"the metastore would make table {asked.name} {result.kind}, not {asked.kind}",
             detail="it makes managed tables without transactions external ones",
             hint="Say CREATE EXTERNAL TABLE, or TBLPROPERTIES ('transactional'='true').",
         )
-    if made.is_transactional != asked.is_transactional:
+    if result.is_transactional != asked.is_transactional:
         raise NotSupportedError(
             f"the metastore would not make table {asked.name} as transactional as asked for"
         )
-    if asked.location and real_path(made.location) != real_path(asked.location):
+    if asked.location and real_path(result.location) != real_path(asked.location):
         raise NotSupportedError(
-            f'the metastore would put table {asked.name} into "{made.location}", not'
+            f'the metastore would put table {asked.name} into "{result.location}", not'
             f' "{asked.location}"',
             hint="LOCATION says where a table lies that the metastore lets lie there.",
         )

@@ -88,7 +88,7 @@ class HiveLocks(Server):
                 sent["zeroWaitReadEnabled"] = request.zero_wait_reads
                 sent["exclusiveCTAS"] = request.exclusive_ctas
         answer = self._answer(self._ask_in_txn(txn_id, LOCK, rqst=sent))
-        return answer if answer.state is LockState.ACQUIRED else self._told(answer, owner)
+        return answer if answer.state is LockState.ACQUIRED else self._explained(answer, owner)
 
     def check_lock(self, lock_id: int, txn_id: TxnId = NO_TXN) -> LockAnswer:
         owner = self.keeper_of(txn_id)
@@ -128,7 +128,7 @@ class HiveLocks(Server):
         locks = (_lock_info(one) for one in shown.get("locks", []))
         return sorted(locks, key=lambda lock: (lock.lock_id, lock.part))
 
-    def _told(self, answer: LockAnswer, owner: TxnId) -> LockAnswer:
+    def _explained(self, answer: LockAnswer, owner: TxnId) -> LockAnswer:
         """The answer with what stands in the way, as far as that can still be seen."""
         queue = self._queue()
         own = [lock for lock in queue if lock.lock_id == answer.lock_id]
@@ -136,12 +136,12 @@ class HiveLocks(Server):
         blockers = tuple(lock for lock in queue if (lock.lock_id, lock.part) in ahead)
         until = [lock for lock in queue if lock.lock_id <= answer.lock_id]
         deadlock = () if owner == NO_TXN else LockQueue(until).deadlock(owner)
-        told = LockAnswer(
+        explained = LockAnswer(
             lock_id=answer.lock_id, state=answer.state, blockers=blockers, deadlock=deadlock
         )
-        if told.state is LockState.WAITING:
-            self._waiting[told.lock_id] = told
-        return told
+        if explained.state is LockState.WAITING:
+            self._waiting[explained.lock_id] = explained
+        return explained
 
     def _component(self, one: LockComponent) -> dict[str, Any]:
         kind = _TYPES[one.type]

@@ -23,7 +23,6 @@ from acidsql.metastore.hive.writing import (
     ABORT_TXN,
     ADD_WRITE_IDS_TO_MIN_HISTORY,
     COMMIT_TXN,
-    GET_CONFIG_VALUE,
 )
 from acidsql.metastore.hms.ids import HiveIds
 from acidsql.metastore.hms.locks import HiveLocks
@@ -151,10 +150,7 @@ class HiveReaders(HiveLocks, HiveIds):
     def _tells_write_ids(self) -> bool:
         """Whether the metastore's cleaner goes by the write ids that readers tell it."""
         if self._wants_write_ids is None:
-            name = "metastore.txn.use.minhistorywriteid"
-            value = "false"
-            if not self.is_hive_3:
-                value = self._ask(GET_CONFIG_VALUE, again=True, name=name, defaultValue=value)
+            value = "" if self.is_hive_3 else self._config("txn.use.minhistorywriteid")
             self._wants_write_ids = value.lower() == "true"
         return self._wants_write_ids
 

@@ -12,7 +12,7 @@ from acidsql.errors import Error, MetastoreError, NotSupportedError, Transaction
 from acidsql.metastore.hive.calls import NO_SUCH_OBJECT, NO_SUCH_TXN, Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hive.connection import DeclaredError
-from acidsql.metastore.hive.writing import TXN_ABORTED
+from acidsql.metastore.hive.writing import GET_CONFIG_VALUE, TXN_ABORTED
 from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED_CODE
 
 AGENT = "acidsql"
@@ -83,6 +83,13 @@ class Server:
                     f"the metastore refuses: {error.message}", detail=error.kind
                 ) from error
             raise ended_error(txn_id, error.message) from error
+
+    def _config(self, name: str) -> str:
+        """A setting of the metastore's, by its name behind ``metastore.``; "" if it has none."""
+        value: str = self._ask(
+            GET_CONFIG_VALUE, again=True, name=f"metastore.{name}", defaultValue=""
+        )
+        return value
 
     def _end_surely(self, method: Method, request: dict[str, Any]) -> None:
         """Makes a call that ends something which others wait for. If the metastore cannot be

@@ -339,7 +339,7 @@ class HiveTxns(HiveReaders, HiveStatistics):
 
     def _infos(self) -> tuple[int, tuple[TxnInfo, ...]]:
         """The highest id, and what is told of those that are open or were aborted."""
-        told = self._ask(GET_OPEN_TXNS_INFO, again=True)
+        answer = self._ask(GET_OPEN_TXNS_INFO, again=True)
         infos = (
             TxnInfo(
                 txn_id=TxnId(one["id"]),
@@ -349,9 +349,9 @@ class HiveTxns(HiveReaders, HiveStatistics):
                 user=one.get("user", ""),
                 host=one.get("hostname", ""),
             )
-            for one in told.get("open_txns", [])
+            for one in answer.get("open_txns", [])
         )
-        return told["txn_high_water_mark"], tuple(sorted(infos, key=lambda info: info.txn_id))
+        return answer["txn_high_water_mark"], tuple(sorted(infos, key=lambda info: info.txn_id))
 
     def find_txn(self, txn_id: TxnId) -> TxnOutcome | None:
         highest, infos = self._infos()
