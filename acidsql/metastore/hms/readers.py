@@ -8,6 +8,7 @@ become too old; whoever then finds a base that is newer than it, or no file, get
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -114,7 +115,7 @@ class HiveReaders(HiveLocks, HiveIds):
         if closed:
             self.close_readers(list(closed))
         now = time.monotonic()
-        over = {one for one in reader_ids if self._leases.get(one, now) <= now}
+        over = {one for one in reader_ids if self._leases.get(one, math.inf) <= now}
         if over:
             self.close_readers(list(over))
         return over | self._beat_all(TxnId(one) for one in reader_ids if one not in over)
