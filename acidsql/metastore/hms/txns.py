@@ -120,10 +120,16 @@ class HiveTxns(HiveReaders, HiveStatistics):
         keeper = self.keeper_of(txn_id)
         new = self.open_txn()
         self._keepers[new] = keeper
-        if txn_id != keeper:
-            self._keepers.pop(txn_id, None)
-            self._abort(txn_id)
-        return self._opened(new, tables, reads)
+        try:
+            if txn_id != keeper:
+                del self._keepers[txn_id]
+                self._snapshots.pop(txn_id, None)
+                self._abort(txn_id)
+            return self._opened(new, tables, reads)
+        except BaseException:
+            with suppress(Error):
+                self.abort(new)
+            raise
 
     def seed_write_id(self, table: TableName, write_id: WriteId) -> None:
         self._cannot("take over the write ids of files that are another store's")

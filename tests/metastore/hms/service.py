@@ -20,7 +20,7 @@ from acidsql.metastore.hive import calls, writing
 from acidsql.metastore.hive.calls import FAILURE, Method
 from acidsql.metastore.hive.protocol import TEXT, Decoder, MessageType, encode
 from acidsql.metastore.hms.locks import _KINDS, _TYPES
-from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState
+from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 
 Struct = dict[str, Any]
@@ -247,7 +247,7 @@ class HiveService:
                     database=one["dbname"],
                     table=one.get("tablename"),
                     partition=one.get("partitionname"),
-                    type=_KINDS[one["type"]],
+                    type=self._kind(one["type"]),
                 )
                 for one in rqst["component"]
             ),
@@ -266,6 +266,12 @@ class HiveService:
                 )
                 self.store.add_components(txn_id, [component])
         return {"lockid": answer.lock_id, "state": LOCK_STATES[answer.state]}
+
+    def _kind(self, number: int) -> LockType:
+        """Hive 3's SHARED_WRITE keeps out what Hive 4's EXCL_WRITE does."""
+        kind = _KINDS[number]
+        is_strong = self.version.startswith("3") and kind is LockType.SHARED_WRITE
+        return LockType.EXCL_WRITE if is_strong else kind
 
     def _check_lock(self, rqst: Struct) -> Struct:
         lock_id, txn_id = rqst["lockid"], TxnId(rqst.get("txnid", NO_TXN))

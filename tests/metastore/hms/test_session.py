@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,23 @@ def test_a_metastore_before_hive_3_is_refused(tmp_path: Path) -> None:
 
 
 # ---- writers side by side
+
+
+def test_who_waited_sees_what_the_other_committed(service: HiveService) -> None:
+    """It begins anew behind that, and so there is no conflict; all its locks end with it."""
+    with ThreadPoolExecutor(3) as pool:
+        for result in [pool.submit(add_ones, service.url, 3) for _ in range(3)]:
+            result.result()
+    with Session(metastore=service.url, settings=LOCAL) as session:
+        assert rows(session, "SELECT length(name) FROM d.t WHERE id = 1") == [(10,)]
+    assert service.store.list_locks() == ()
+    assert service.store.valid_txns().open == ()
+
+
+def add_ones(url: str, times: int) -> None:
+    with Session(metastore=url, settings=LOCAL) as session:
+        for _ in range(times):
+            session.sql("UPDATE d.t SET name = concat(name, '1') WHERE id = 1")
 
 
 def test_the_second_committer_loses(service: HiveService) -> None:
