@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -88,7 +89,8 @@ class HiveService:
 
     def drop_connections(self) -> None:
         for one in list(self._connections):
-            one.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):  # it has gone by itself
+                one.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while True:

@@ -72,12 +72,6 @@ class OnHive:
 
     version = "4.0.1"
 
-    @pytest.fixture(autouse=True)
-    def skip_what_is_not_kept(self, request: pytest.FixtureRequest) -> None:
-        reason = NOT_KEPT.get(request.node.originalname)
-        if reason is not None:
-            pytest.skip(reason)
-
     @pytest.fixture
     def open_store(self, tmp_path: Path, clock: Clock) -> Iterator[OpenStore]:
         service = HiveService(tmp_path, self.version, clock=clock)
@@ -118,3 +112,8 @@ class TestCatalog(OnHive, CatalogContract):
     """Its databases, tables and partitions."""
 
     version = "3.0"
+
+
+for _name in NOT_KEPT:
+    for _contract in (TestTxnManager, TestCatalog):
+        setattr(_contract, _name, None)
