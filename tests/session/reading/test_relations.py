@@ -199,6 +199,46 @@ def windows(draw: st.DrawFn) -> str:
     )
 
 
+GROUPINGS = (
+    "upper(x)", "year(y)", "i % 2", "i + 1", "substr(x, 1, 1)", "cast(b AS STRING)", "d * 2", "f + d",
+    "CASE WHEN i > 1 THEN 'much' ELSE x END", "y + 1", "coalesce(x, 'n')", "m * 2", "concat(x, c)",
+    "i IS NULL", "o", "x", "i", "length(v)", "-d", "i > 1 AND o", "month(y) + 1", "nullif(x, 'a')",
+)  # fmt: skip
+OVER_GROUPS = (
+    "count(*)", "sum(i)", "max(x)", "avg(m)", "count(DISTINCT i)", "max(i) + 1", "min(d)",
+)  # fmt: skip
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> str:
+    """Groups of expressions, by themselves, by number and by name; what is over them; windows."""
+    keys = draw(st.lists(st.sampled_from(GROUPINGS), min_size=1, max_size=3, unique=True))
+    items, by = [], []
+    for at, key in enumerate(keys, 1):
+        shape = draw(st.integers(0, 5))
+        items.append(f"{key} AS k{at}")
+        by.append(str(at) if shape == 0 else f"k{at}" if shape == 1 else key)
+    more = draw(
+        st.sampled_from(
+            (
+                "", f"concat('<', cast({keys[0]} AS STRING)) AS shown", "1 AS one",
+                "rank() OVER (ORDER BY count(*) DESC) AS place", "sum(count(*)) OVER () AS every",
+                f"count(*) OVER (PARTITION BY {keys[0]}) AS beside", f"{keys[0]} IS NULL AS none",
+                f"sum(sum(i)) OVER (ORDER BY {keys[0]}) AS so_far", "x AS given", "i + 1 AS next",
+            )
+        )
+    )  # fmt: skip
+    items += [draw(st.sampled_from(OVER_GROUPS)) + " AS g", *([more] if more else [])]
+    relation = draw(st.sampled_from(TABLES))
+    query = f"SELECT {', '.join(items)} FROM {relation}{_where(draw)} GROUP BY {', '.join(by)}"
+    having = ("", "count(*) > 1", f"{keys[0]} IS NOT NULL", "k1 IS NOT NULL", "g IS NOT NULL")
+    if having := draw(st.sampled_from(having)):
+        query += f" HAVING {having}"
+    if draw(st.integers(0, 3)) == 0 and "OVER" not in more:
+        query += f" ORDER BY {', '.join(keys)}"
+    return query
+
+
 @st.composite
 def different(draw: st.DrawFn) -> str:
     """Counts of different values, averages of decimals."""
@@ -251,7 +291,15 @@ def _relation(draw: st.DrawFn) -> str:
 
 
 QUERIES = st.one_of(
-    joins(), crossed(), common_columns(), sets(), asking(), named(), windows(), different()
+    joins(),
+    crossed(),
+    common_columns(),
+    sets(),
+    asking(),
+    named(),
+    windows(),
+    groups(),
+    different(),
 )
 
 

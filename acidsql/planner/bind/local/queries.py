@@ -393,14 +393,18 @@ class Queries:
         if ends or text.group_by or select.grouped is not scalar:
             raise NotHere("this correlated sub-query", text.span)
         if scalar:
-            if not all(isinstance(key, ColumnRef) for key in keys):
-                raise NotHere("this correlated sub-query", text.span)
-            select.groups = {k.parts[0]: k for k in keys if isinstance(k, ColumnRef)}
+            for key in keys:
+                select.groupings.add_value(key)
         query = select.query(where)
         if len(query.outputs) != 1 and call.name != EXISTS:
             raise NotHere("a sub-query of several columns", text.span)
+        groupings = select.groupings.known
         added = (
-            Output(name=NAMELESS, value=key, type=type_of(key, scope.types, self.semantics))
+            Output(
+                name=NAMELESS,
+                value=groupings[key].column if scalar else key,
+                type=type_of(key, scope.types, self.semantics),
+            )
             for key in keys
         )
         outputs = (*query.outputs[: 0 if call.name == EXISTS else 1], *added)

@@ -20,7 +20,7 @@ from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import VOID, Condition
+from acidsql.expressions.tree import VOID, ColumnRef, Condition
 from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
 
@@ -50,6 +50,21 @@ class Output:
     name: str
     value: Condition
     type: HiveType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """What the rows of one group have in common. ``name``: of the column that it is to outputs,
+    HAVING and ORDER BY; a column keeps its own.
+    """
+
+    name: str
+    value: Condition
+    type: HiveType
+
+    @property
+    def column(self) -> ColumnRef:
+        return ColumnRef((self.name,), self.value.span)
 
 
 class Function(StrEnum):
@@ -218,8 +233,8 @@ class LocalQuery:
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
     outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``windows``:
-    those that outputs and ``order`` name as columns, of a query without groups. ``order`` is over
-    the columns of the table, also where ``distinct`` is asked: then each is an output, too.
+    those that outputs and ``order`` name as columns, over the groups where there are any. ``order``
+    is over the columns of the table, also where ``distinct`` is asked: then each is an output, too.
     """
 
     read: int | None
@@ -233,7 +248,7 @@ class LocalQuery:
     outputs: tuple[Output, ...]
     where: Condition | None = None
     grouped: bool = False
-    group_by: tuple[Condition, ...] = ()
+    group_by: tuple[Grouping, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     having: Condition | None = None
     windows: tuple[Window, ...] = ()

@@ -29,6 +29,7 @@ from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
+from acidsql.planner.bind.local.groupings import Groupings
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
     ROW_ID,
@@ -58,16 +59,20 @@ class Select:
     scope: AnyScope
     named: bool
     aggregates: Aggregates = field(init=False)
+    groupings: Groupings = field(init=False)
     windows: Windows = field(init=False)
     outputs: list[Output] = field(default_factory=list)
-    groups: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.aggregates = Aggregates(source=self.source, scope=self.scope)
+        self.groupings = Groupings(scope=self.scope)
+        grouped = self.grouped
         self.windows = Windows(
             source=self.source,
-            scope=self.scope,
-            ordering=lambda value, item: self._ordering(value, item, grouped=False),
+            types=self.scope.types,
+            resolved=lambda tree: self._value(tree, grouped),
+            type_of=lambda value: self._type(value, grouped),
+            ordering=lambda value, item: self._ordering(value, item, grouped),
         )
 
     @property
@@ -94,7 +99,7 @@ class Select:
         return replace(
             self.scope.query(tuple(self.outputs), where),
             grouped=grouped,
-            group_by=tuple(self.groups.values()),
+            group_by=tuple(self.groupings.known.values()),
             aggregates=tuple(self.aggregates.known.values()),
             having=having,
             windows=tuple(self.windows.known.values()),
@@ -141,8 +146,8 @@ class Select:
 
     def _over_rows(self, tree: Condition) -> Condition:
         match tree:
-            case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
-                return ColumnRef((self.windows.window(call, words, span).name,), span)
+            case Call(name) if name == OVER:
+                return self._window(tree)
             case Call() | Cast() if holds_window(tree):
                 return with_arguments(tree, self._over_rows)
         return self.scope.resolved(tree)
@@ -154,17 +159,31 @@ class Select:
                 return tree
             case Call(name) if name in QUERIES:
                 return self._single(tree)
+            case Call(name) if name == OVER and not results:
+                return self._window(tree)
+            case ColumnRef() if results and (result := self._result(tree, grouped=True)):
+                return result
+        column = self.groupings.column(tree, self._is_certain if results else None)
+        if column is not None:
+            return column
+        match tree:
             case ColumnRef():
-                result = self._result(tree, grouped=True) if results else None
-                if result is not None:
-                    return result
-                name = self.scope.name_of(tree)
-                if name not in self.groups:
-                    raise NotHere("a column that is no group", tree.span)
-                return replace(tree, parts=(name,))
+                self.scope.name_of(tree)
+                raise NotHere("a column that is no group", tree.span)
             case Call(arguments=()) | Unread():
                 return self.scope.resolved(tree)
         return with_arguments(tree, partial(self._over_groups, results=results))
+
+    def _is_certain(self, ref: ColumnRef) -> bool:
+        """Whether a column of the table is meant. NotHere where a result may be."""
+        self._result(ref, grouped=True)
+        return True
+
+    def _window(self, tree: Condition) -> Condition:
+        match tree:
+            case Call(_, (Call() as call, Unread(words)), span):
+                return ColumnRef((self.windows.window(call, words, span).name,), span)
+        raise NotHere("this window function", tree.span)
 
     def _single(self, call: Call) -> Condition:
         """The one value of a query that is computed before there are groups."""
@@ -174,7 +193,9 @@ class Select:
         return ColumnRef((query.name,), call.span)
 
     def _type(self, value: Condition, grouped: bool) -> HiveType:
-        types = {**self.scope.types, **self.aggregates.types} if grouped else self.scope.types
+        types = self.scope.types
+        if grouped:
+            types = {**types, **self.groupings.types, **self.aggregates.types}
         return type_of(value, types, self.scope.semantics)
 
     # ---- groups
@@ -183,13 +204,16 @@ class Select:
         match tree:
             case Constant(int() as ordinal) if not isinstance(ordinal, bool):
                 tree = self._numbered(ordinal, tree.span)
-        if not isinstance(tree, ColumnRef):
-            raise NotHere("groups of anything but columns", tree.span)
-        resolved = self.scope.resolved(tree)
-        assert isinstance(resolved, ColumnRef)
-        if not is_groupable(self.scope.type_of(resolved)):
-            raise NotHere("groups of such values", tree.span)
-        self.groups[resolved.parts[0]] = resolved
+            case ColumnRef((name,)) if not self.scope.knows((name,)):
+                tree = self._aliased(name, tree.span)
+        self.groupings.add(tree)
+
+    def _aliased(self, name: str, span: Span) -> Condition:
+        """The expression of the SELECT list that a name in GROUP BY means."""
+        values = [i.value for i in self.text.items if i.alias and i.alias.lower() == name]
+        if len(values) != 1 or values[0] is None:
+            raise NotHere(f'"{name}"', span)
+        return values[0]
 
     def _numbered(self, ordinal: int, span: Span) -> Condition:
         """The expression of the SELECT list that a number in GROUP BY or ORDER BY means."""
