@@ -15,12 +15,14 @@ from acidsql.expressions.losses import given_name
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece, Slot
 from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
+from acidsql.expressions.tree import Call, parts_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
 from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery
+from acidsql.planner.bind.local.scope import QUERIES
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_reported
 
@@ -36,13 +38,19 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
     analysis = Analysis(reads=[read])
     where = names.where(statement.where, read, analysis)
-    local = understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
+
+    def understand() -> LocalQuery | NotHere:
+        return understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
+
+    asks = any(_asks(names, one.value) for one in sets.values())
+    local = None if asks else understand()
+    values = list(_new_values(names, sets, read, local, analysis))
+    if local is None:  # the tables of queries in values are known now
+        local = understand()
     pieces: list[Piece] = [
         "SELECT ",
         *row_id_columns(read.alias),
-        *_new_values(names, sets, read, local, analysis),
-    ]
-    pieces += [
+        *values,
         partition_of(read),
         " FROM ",
         Slot(0),
@@ -55,6 +63,14 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     stores = updated(table, read.span, reported)
     return BoundUpdate(
         table=table, changed=changed, query=replace(query, local=local), stores=stores
+    )
+
+
+def _asks(names: Names, value: ast.Fragment) -> bool:
+    """Whether a query is in a value."""
+    tree = names.condition(value)
+    return tree is not None and any(
+        isinstance(part, Call) and part.name in QUERIES for part in parts_of(tree)
     )
 
 
@@ -185,7 +201,7 @@ def _new_values(
     names: Names,
     sets: Mapping[str, ast.Assignment],
     read: Read,
-    local: LocalQuery | NotHere,
+    local: LocalQuery | NotHere | None,
     analysis: Analysis,
 ) -> Iterator[Piece]:
     """What each column holds behind the change: the value assigned, cast as a store casts it, else

@@ -38,7 +38,10 @@ WHERE = (
     "a.d = b.d",
     "a.i + b.i > 3",
 )
-SETS = ("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "MINUS", "UNION DISTINCT")
+SETS = (
+    "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "MINUS", "UNION DISTINCT", "INTERSECT ALL",
+    "EXCEPT ALL", "MINUS ALL",
+)  # fmt: skip
 OPERANDS = ("i", "x", "m", "d", "i + 1", "y", "v", "t")
 
 
@@ -75,15 +78,31 @@ def crossed(draw: st.DrawFn) -> str:
 
 @st.composite
 def common_columns(draw: st.DrawFn) -> str:
-    """USING."""
+    """USING and NATURAL, stars and names alone behind them."""
     names = draw(
         st.lists(st.sampled_from(("i", "x", "m", "y")), min_size=1, max_size=2, unique=True)
     )
-    kind = draw(st.sampled_from(("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")))
+    kind = draw(
+        st.sampled_from(
+            ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        )
+    )
     left, right = (_aliased(draw, alias) for alias in "ab")
     if "VALUES" in left + right:
         names = ["i"]
-    return f"SELECT {names[0]}, a.o FROM {left} {kind} {right} USING ({', '.join(names)})"
+    items = draw(st.sampled_from((f"{names[0]}, a.o", "*", "a.*", f"{names[-1]}, a.*", "*, a.o")))
+    if "SEMI" not in kind and "ANTI" not in kind:
+        b = f"b.{names[0]}"
+        items = draw(st.sampled_from((items, f"b.*, {names[0]}", f"a.{names[0]} AS k, {b}, *")))
+    using = f"USING ({', '.join(names)})"
+    if draw(st.integers(0, 3)) == 0 and "SEMI" not in kind and "ANTI" not in kind:
+        left, right = (_of_few(draw, names, alias) for alias in "ab")
+        using = ""
+        kind, items = f"NATURAL {kind}", draw(st.sampled_from(("*", f"{names[0]}", "a.*, b.*")))
+    third = draw(st.sampled_from(("", "", f" LEFT JOIN other c USING ({names[0]})")))
+    if third and "SEMI" not in kind and "ANTI" not in kind:
+        return f"SELECT {names[0]}, c.o, * FROM {left} {kind} {right} {using}{third}"
+    return f"SELECT {items} FROM {left} {kind} {right} {using}"
 
 
 @st.composite
@@ -160,6 +179,18 @@ def named(draw: st.DrawFn) -> str:
             return f"WITH {first}, {second} SELECT k, n FROM v WHERE n > 0"
 
 
+FRAMES = (
+    "ROWS UNBOUNDED PRECEDING", "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "ROWS 2 PRECEDING",
+    "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    "ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING", "ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING", "RANGE UNBOUNDED PRECEDING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+)  # fmt: skip
+
+
 @st.composite
 def windows(draw: st.DrawFn) -> str:
     """Functions over windows; numbers of rows where the order leaves no choice."""
@@ -169,6 +200,7 @@ def windows(draw: st.DrawFn) -> str:
     name = draw(st.sampled_from(("i", "b", "d", "x", "m", "y", "f")))
     order = f"ORDER BY {name}{draw(st.sampled_from(('', ' DESC', ' NULLS LAST')))}"
     every = ", ".join(one for one in NAMES if one != "r")
+    frame = draw(st.sampled_from(FRAMES))
     argument = draw(st.sampled_from(("i", "x", "m", "t", "d", "y", "b")))
     function = draw(
         st.sampled_from(
@@ -188,6 +220,19 @@ def windows(draw: st.DrawFn) -> str:
                 f"lag({argument}) OVER ({by}{order}, {every})",
                 f"lead({argument}, 2) OVER ({by}{order}, {every})",
                 f"1 + rank() OVER ({order})",
+                f"sum(m) OVER ({by}{order})",
+                f"avg(t) OVER ({by}{order})",
+                f"avg(m) OVER ({by}{order})",
+                f"min({argument}) OVER ({by}{order})",
+                f"max({argument}) OVER ({by}{order})",
+                f"first_value({argument}) OVER ({by}{order}, {every})",
+                f"last_value({argument}) OVER ({by}{order}, {every})",
+                f"sum(w) OVER ({by}{order}, {every} {frame})",
+                f"avg(i) OVER ({by}{order}, {every} {frame})",
+                f"count({argument}) OVER ({by}{order}, {every} {frame})",
+                f"max({argument}) OVER ({by}{order}, {every} {frame})",
+                f"last_value({argument}) OVER ({by}{order}, {every} {frame})",
+                f"first_value({argument}) OVER ({by}{order}, {every} {frame})",
             )
         )
     )
@@ -273,6 +318,12 @@ def _aliased(draw: st.DrawFn, alias: str) -> str:
     if draw(st.integers(0, 4)):
         return f"{draw(st.sampled_from(TABLES))} {alias}"
     return f"(VALUES (1, true), (NULL, NULL), (3, false)) AS {alias}(i, o)"
+
+
+def _of_few(draw: st.DrawFn, names: list[str], alias: str) -> str:
+    """These columns of a table, and one that has another name in each."""
+    table = draw(st.sampled_from(TABLES))
+    return f"(SELECT o AS o{alias}, {', '.join(names)} FROM {table}) {alias}"
 
 
 def _where(draw: st.DrawFn) -> str:

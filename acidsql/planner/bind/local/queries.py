@@ -35,7 +35,6 @@ from acidsql.planner.bind.local.joins import (
     JoinedScope,
     Side,
     as_type,
-    column_of,
     equal_sides,
 )
 from acidsql.planner.bind.local.query_trees import (
@@ -235,57 +234,38 @@ class Queries:
     # ---- joins
 
     def _joined(self, text: JoinText) -> JoinedScope:
-        join, common = self._join(text)
+        join = self._join(text)
         aliases = [side.scope.alias for side in join.both]
         if len(set(aliases)) < len(aliases):
             raise NotHere("tables of the same name", text.span)
-        return JoinedScope(semantics=self.semantics, join=join, common=common)
+        return JoinedScope(semantics=self.semantics, join=join)
 
-    def _join(self, text: JoinText) -> tuple[Join, frozenset[str]]:
-        left, common = self._side(text.left)
-        right, others = self._side(text.right)
+    def _join(self, text: JoinText) -> Join:
         join = Join(
             number=next(self.numbers),
             kind=text.kind,
-            left=left,
-            right=right,
+            left=self._side(text.left),
+            right=self._side(text.right),
             shown=" ".join((text.on_span or _NOWHERE).cut(self.source).split()),
             semantics=self.semantics,
         )
-        if text.using:
-            if text.kind in (JoinKind.RIGHT, JoinKind.FULL):
-                raise NotHere("USING with values of both sides", text.span)
-            join.shown = f"USING ({', '.join(text.using)})"
-            join.take(self._using(join, text, common))
+        if text.using or text.natural:
+            names = text.using or join.natural(text.span)
+            join.shown = f"USING ({', '.join(names)})"
+            join.use(names, text.span)
         elif text.on is not None:
             # semi and anti joins hide the columns of one side from all but ON
             both = replace(join, kind=JoinKind.INNER)
-            scope = JoinedScope(semantics=self.semantics, join=both, common=common | others)
-            join.take(condition_of(scope, text.on))
-        return join, common | others | frozenset(text.using)
-
-    def _using(self, join: Join, text: JoinText, common: frozenset[str]) -> Condition:
-        names = [ColumnRef((name,), text.span) for name in text.using]
-        equal = [
-            Call(
-                "=",
-                tuple(
-                    replace(name, parts=(column_of(side.members, name, common),))
-                    for side in (join.left, join.right)
-                ),
-                text.span,
+            join.take(
+                condition_of(JoinedScope(semantics=self.semantics, join=both), text.on),
             )
-            for name in names
-        ]
-        whole = all_of(equal)
-        assert whole is not None
-        return whole
+        return join
 
-    def _side(self, text: RelationText) -> tuple[Side | Join, frozenset[str]]:
+    def _side(self, text: RelationText) -> Side | Join:
         if isinstance(text, JoinText):
             return self._join(text)
         scope = self._single(text)
-        return Side(scope=scope, prefix=str(next(self.numbers))), frozenset()
+        return Side(scope=scope, prefix=str(next(self.numbers)))
 
     # ---- set operators
 
@@ -298,7 +278,7 @@ class Queries:
         for side, (kind, operator_span) in zip(sides[1:], kinds, strict=True):
             operands.append(_numbered(side))
             rest.append((kind, operator_span))
-            if kind is SetKind.INTERSECT:
+            if kind in (SetKind.INTERSECT, SetKind.INTERSECT_ALL):
                 operands[-2:] = [self._combined(operands[-2], operands[-1], *rest.pop())]
         while rest:
             operands[:2] = [self._combined(operands[0], operands[1], *rest.pop(0))]

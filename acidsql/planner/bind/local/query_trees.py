@@ -105,13 +105,26 @@ class WindowFunction(StrEnum):
     DENSE_RANK = "dense_rank"
     LAG = "lag"
     LEAD = "lead"
+    FIRST_VALUE = "first_value"
+    LAST_VALUE = "last_value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The rows of a window that a function sees from one of them: from ``first`` to ``last`` rows
+    behind it, below 0 for those before it; None for the first and the last one of the window.
+    """
+
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """``name``: of the column that its values are to outputs and ORDER BY. ``partition``: the
-    values that rows of one window have in common. An aggregate with an ``order`` is that of the
-    rows up to the last one that is equal in it. ``offset``: of LAG and LEAD, in rows.
+    values that rows of one window have in common. ``frame``: None for the rows up to the last one
+    that is equal in ``order``, which are all where there is none. ``offset``: of LAG and LEAD, in
+    rows.
     """
 
     name: str
@@ -119,6 +132,7 @@ class Window:
     argument: Condition | None
     argument_type: HiveType | None
     offset: int
+    frame: Frame | None = None
     partition: tuple[Condition, ...]
     order: tuple[Ordering, ...]
     type: HiveType
@@ -175,7 +189,9 @@ class SetKind(StrEnum):
     UNION_ALL = "UNION ALL"
     UNION = "UNION"
     INTERSECT = "INTERSECT"
+    INTERSECT_ALL = "INTERSECT ALL"
     EXCEPT = "EXCEPT"
+    EXCEPT_ALL = "EXCEPT ALL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

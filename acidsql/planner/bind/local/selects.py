@@ -168,7 +168,7 @@ class Select:
             return column
         match tree:
             case ColumnRef():
-                self.scope.name_of(tree)
+                self.scope.column(tree)
                 raise NotHere("a column that is no group", tree.span)
             case Call(arguments=()) | Unread():
                 return self.scope.resolved(tree)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
@@ -25,19 +25,26 @@ from acidsql.planner.bind.local.aggregates import (
     is_star,
     result_type,
 )
-from acidsql.planner.bind.local.query_trees import Function, Ordering, Window, WindowFunction
+from acidsql.planner.bind.local.query_trees import (
+    Frame,
+    Function,
+    Ordering,
+    Window,
+    WindowFunction,
+)
 from acidsql.planner.bind.local.select_text import SortItem, read_window
 
 _INT = PrimitiveType("int")
 _WHOLE = frozenset(map(PrimitiveType, ("tinyint", "smallint", "int", "bigint")))
 _NUMBERING = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DENSE_RANK)
 _OF_OTHERS = (WindowFunction.LAG, WindowFunction.LEAD)
+_OF_ENDS = (WindowFunction.FIRST_VALUE, WindowFunction.LAST_VALUE)
 _FUNCTIONS: dict[str, WindowFunction | Function] = {
     **{one.name: one for one in WindowFunction},
     **AGGREGATES,
+    "FIRST": WindowFunction.FIRST_VALUE,
+    "LAST": WindowFunction.LAST_VALUE,
 }
-_RUNNING = (Function.SUM, Function.COUNT)
-"""Aggregates that are computed of the rows so far."""
 
 
 def holds_window(tree: Condition) -> bool:
@@ -75,13 +82,18 @@ class Windows:
         if not all(is_groupable(self.type_of(tree)) for tree in partition):
             raise NotHere("windows of such values", words)
         order = tuple(self.ordering(self.resolved(o.value), o) for o in text.order)
-        if isinstance(function, WindowFunction) and not order:
+        if not order and (
+            isinstance(function, WindowFunction) or text.frame not in (None, Frame())
+        ):
             raise NotHere("a window without an order", call.span)
+        if text.frame is not None and function in (*_NUMBERING, *_OF_OTHERS):
+            raise NotHere("this window", words)
         argument, offset = self._argument(call, function)
         argument_type = None if argument is None else self.type_of(argument)
         if isinstance(function, Function):
-            if order and (function not in _RUNNING or not self._runs(function, argument)):
-                raise NotHere(f"{function} of the rows so far", call.span)
+            partial = order and text.frame != Frame()
+            if partial and not _is_framed(function, argument_type, text.frame):
+                raise NotHere(f"{function} of some rows of a window", call.span)
             hive_type = result_type(function, argument_type, call.span)
         elif function in _NUMBERING:
             hive_type = _INT
@@ -94,14 +106,10 @@ class Windows:
             argument=argument,
             argument_type=argument_type,
             offset=offset,
+            frame=text.frame,
             partition=partition,
             order=order,
             type=hive_type,
-        )
-
-    def _runs(self, function: Function, argument: Condition | None) -> bool:
-        return function is Function.COUNT or (
-            argument is not None and self.type_of(argument) in _WHOLE
         )
 
     def _argument(
@@ -118,6 +126,16 @@ class Windows:
                 function in _OF_OTHERS and not isinstance(offset, bool) and 0 <= offset < 1 << 31
             ):
                 return self.resolved(value), offset
-            case (value,) if isinstance(function, Function):
+            case (value,) if isinstance(function, Function) or function in _OF_ENDS:
                 return self.resolved(value), 0
         raise NotHere("this window function", call.span)
+
+
+def _is_framed(function: Function, argument: HiveType | None, frame: Frame | None) -> bool:
+    """Whether an aggregate is computed of some rows of a window."""
+    match function:
+        case Function.SUM | Function.AVG:
+            return argument in _WHOLE or isinstance(argument, DecimalType)
+        case Function.MIN | Function.MAX:
+            return frame is None or frame.first is None
+    return function is Function.COUNT
