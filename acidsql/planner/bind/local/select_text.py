@@ -186,7 +186,7 @@ def read_window(source: str, span: Span) -> WindowText:
 
 def _frame(tokens: Tokens, span: Span) -> tuple[Tokens, Frame | None]:
     """The tokens of a window before its frame, and this. NotHere."""
-    words = [token.word for token in tokens]
+    words = [token.word or token.text for token in tokens]
     at = next((at for at, word in enumerate(words) if word in ("ROWS", "RANGE")), len(tokens))
     if at == len(tokens):
         return tokens, None
