@@ -88,6 +88,16 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
             "max of some rows of a window",
             "max(id)",
         ),
+        (
+            "SELECT upper(name) AS u FROM t GROUP BY 1 HAVING count(*) > 0 ORDER BY upper(name)",
+            "an order by this group behind HAVING",
+            "name",
+        ),
+        (
+            "SELECT b.id FROM t FULL JOIN (SELECT id, 1 AS b FROM b) b USING (id)",
+            '"b.id"',
+            "b.id",
+        ),
         ("SELECT rank() OVER (ORDER BY id ROWS 1 PRECEDING) AS s FROM t", "this window", None),
         ("SELECT 1, count(*) FROM t GROUP BY 1", "groups of a constant", "1"),
         ("SELECT max(id) AS m FROM t GROUP BY m", "groups of such values", "max(id)"),

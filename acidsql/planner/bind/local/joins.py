@@ -93,6 +93,11 @@ class Named:
         """The alias of the table that has it; "" for a value of several."""
         return self.of[0][0].scope.alias if len(self.of) == 1 else ""
 
+    def is_only(self, side: Side, column: str) -> bool:
+        """Whether it is this column of a table, alone."""
+        [(own, name), *others] = self.of
+        return own is side and name == column and not others
+
     def tree(self, span: Span) -> Condition:
         columns = tuple(side.column(name, span) for side, name in self.of)
         return columns[0] if len(columns) == 1 else Call("COALESCE", columns, span)
@@ -341,6 +346,9 @@ class JoinedScope(AnyScope):
         if len(having) != 1:
             raise NotHere(f'which "{shown}" is meant' if having else f'"{shown}"', ref.span)
         side, name = having[0]
+        hidden = any(one.is_only(side, name) for one in self.join.hidden)
+        if hidden and any(one.name.lower() == ref.parts[0] for one in self.join.visible):
+            raise NotHere(f'"{shown}"', ref.span)  # a field of a column to Spark
         return side.column(name, ref.span)
 
     def knows(self, parts: tuple[str, ...]) -> bool:

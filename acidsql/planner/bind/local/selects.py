@@ -23,6 +23,7 @@ from acidsql.expressions.tree import (
     Condition,
     Constant,
     Unread,
+    parts_of,
     with_arguments,
 )
 from acidsql.expressions.values import is_utc
@@ -261,13 +262,24 @@ class Select:
         if isinstance(tree, Constant):
             value = self._output_numbered(tree)
         elif grouped:
-            value = self._over_groups(self.aggregates.lifted(tree), results=True)
+            lifted = self.aggregates.lifted(tree)
+            if self.text.having is not None:
+                self._check_order(lifted)
+            value = self._over_groups(lifted, results=True)
         else:
             value = self._over_results(tree)
         if isinstance(value, ColumnRef) and value.parts == (ROW_ID,):
             fields = [self.scope.resolved(ColumnRef((n,), value.span)) for n in ROW_ID_FIELDS]
             return [self._ordering(field, item, grouped) for field in fields]
         return [self._ordering(value, item, grouped)]
+
+    def _check_order(self, tree: Condition) -> None:
+        """NotHere for an order by a group that is no column, which Spark knows no more."""
+        for ref in (part for part in parts_of(tree) if isinstance(part, ColumnRef)):
+            if ref.parts[0] in self.aggregates.types or self._result(ref, grouped=True):
+                continue
+            if self.scope.resolved(ref) not in self.groupings.known:
+                raise NotHere("an order by this group behind HAVING", ref.span)
 
     def _output_numbered(self, constant: Constant) -> Condition:
         match constant.value:
