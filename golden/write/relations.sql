@@ -32,7 +32,7 @@ SELECT * FROM customers NATURAL JOIN suppliers;
 -- Groups of expressions.
 SELECT upper(substr(name, 1, 1)) AS letter, count(*) AS n FROM customers GROUP BY letter ORDER BY letter;
 SELECT CASE WHEN amount > 4 THEN 'much' ELSE 'little' END AS size, sum(amount) AS total, rank() OVER (ORDER BY sum(amount) DESC) AS place FROM orders GROUP BY 1 ORDER BY 1;
-SELECT customer IS NULL AS nobody, max(id) - 10 AS last FROM orders GROUP BY customer IS NULL HAVING count(*) > 0 ORDER BY customer IS NULL;
+SELECT customer IS NULL AS nobody, max(id) - 10 AS last FROM orders GROUP BY customer IS NULL HAVING count(*) > 0 ORDER BY nobody;
 -- WITH.
 WITH big AS (SELECT customer, sum(amount) AS total FROM orders GROUP BY customer), named (who, total) AS (SELECT c.name, b.total FROM big b JOIN customers c ON c.id = b.customer) SELECT * FROM named ORDER BY who;
 WITH o AS (SELECT * FROM orders WHERE day = 'mon') SELECT a.id, b.id FROM o a JOIN o b ON a.id < b.id;

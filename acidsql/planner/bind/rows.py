@@ -42,8 +42,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     def understand() -> LocalQuery | NotHere:
         return understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
 
-    asks = any(_asks(names, one.value) for one in sets.values())
-    local = None if asks else understand()
+    local = None if _ask(names, sets) else understand()
     values = list(_new_values(names, sets, read, local, analysis))
     if local is None:  # the tables of queries in values are known now
         local = understand()
@@ -66,12 +65,14 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     )
 
 
-def _asks(names: Names, value: ast.Fragment) -> bool:
-    """Whether a query is in a value."""
-    tree = names.condition(value)
-    return tree is not None and any(
-        isinstance(part, Call) and part.name in QUERIES for part in parts_of(tree)
-    )
+def _ask(names: Names, sets: Mapping[str, ast.Assignment]) -> bool:
+    """Whether a query is in one of the values."""
+    for one in sets.values():
+        tree = names.condition(one.value)
+        for part in () if tree is None else parts_of(tree):
+            if isinstance(part, Call) and part.name in QUERIES:
+                return True
+    return False
 
 
 def _updated(

@@ -21,8 +21,12 @@ from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     ROW_ID_FIELDS,
     ROW_ID_TYPE,
+    Aggregate,
+    Grouping,
     LocalQuery,
+    SubQuery,
     SubQueryKind,
+    Window,
 )
 from acidsql.run.driver.aggregates import Groups, distinct_rows
 from acidsql.run.driver.held import Held, at_most
@@ -92,10 +96,11 @@ class _Rows:
         if self.query.row_id:
             self.types[ROW_ID] = ROW_ID_TYPE
             self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
-        self.types |= {one.name: one.type for one in self.query.group_by}
-        self.types |= {one.name: one.type for one in self.query.aggregates}
-        self.types |= {one.name: one.type for one in self.query.sub_queries}
-        self.types |= {one.name: one.type for one in self.query.windows}
+        query = self.query
+        computed: Iterable[Grouping | Aggregate | SubQuery | Window]
+        computed = (*query.group_by, *query.aggregates, *query.sub_queries, *query.windows)
+        for one in computed:
+            self.types[one.name] = one.type
 
     def table(self, batches: Batches, max_bytes: int | None) -> pa.Table:
         import pyarrow as pa

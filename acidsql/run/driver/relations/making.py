@@ -72,8 +72,10 @@ def _source(query: LocalQuery, flow: Flow) -> Iterable[pa.RecordBatch]:
     """The rows of a query's source, in batches as large as the results they are looked up in: for
     each batch these are prepared anew.
     """
-    looked_up = [one for one in query.sub_queries if one.operand is not None or one.outer]
-    least = max((flow.results[one.number].num_rows for one in looked_up), default=0)
+    least = 0
+    for one in query.sub_queries:
+        if one.operand is not None or one.outer:
+            least = max(least, flow.results[one.number].num_rows)
     return gathered(_batches(query, flow), least) if least else _batches(query, flow)
 
 
