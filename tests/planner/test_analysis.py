@@ -111,6 +111,51 @@ def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("sql", "text"),
     [
+        (
+            "SELECT default.t.id FROM t WHERE EXISTS (SELECT 1 FROM other.t WHERE other.t.id = default.t.id)",
+            "SELECT `default.t`.id FROM V0 AS `default.t` WHERE EXISTS"
+            " (SELECT 1 FROM V1 AS `other.t` WHERE `other.t`.id = `default.t`.id)",
+        ),
+        (
+            "SELECT default.t.id, u.id FROM t JOIN other.t u ON t.id = u.id",
+            "SELECT t.id, u.id FROM V0 AS `t` JOIN V1 u ON t.id = u.id",
+        ),
+        (
+            "SELECT default.t.*, other.t.id FROM default.t JOIN other.t",
+            "SELECT `default.t`.*, `other.t`.id FROM V0 AS `default.t` JOIN V1 AS `other.t`",
+        ),
+        (
+            "SELECT t.id FROM t WHERE id IN (SELECT t.id FROM other.t)",
+            "SELECT t.id FROM V0 AS `t` WHERE id IN (SELECT t.id FROM V1 AS `t`)",
+        ),
+        (
+            "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM other.t WHERE t.id = default.t.id)",
+            "SELECT 1 FROM V0 AS `default.t` WHERE EXISTS"
+            " (SELECT 1 FROM V1 AS `other.t` WHERE `other.t`.id = `default.t`.id)",
+        ),
+        (
+            "SELECT 1 FROM t, (SELECT 1 id) q WHERE EXISTS (SELECT 1 FROM (SELECT 2 id) t WHERE t.id = default.t.id)",
+            "SELECT 1 FROM V0 AS `default.t`, (SELECT 1 id) q WHERE EXISTS"
+            " (SELECT 1 FROM (SELECT 2 id) t WHERE t.id = `default.t`.id)",
+        ),
+        (
+            "SELECT ROW__ID, * FROM t WHERE default.t.id IN (SELECT id FROM other.t)",
+            "SELECT ROW__ID, * EXCEPT (`default.t`.ROW__ID) FROM V0 AS `default.t`"
+            " WHERE `default.t`.id IN (SELECT id FROM V1 AS `other.t`)",
+        ),
+    ],
+)
+def test_tables_of_two_databases_that_are_called_the_same(bound: Bind, sql: str, text: str) -> None:
+    """A column that is named by its database, too, is that table's in Spark's text, where views have
+    no database; a name alone is the nearest table's.
+    """
+    made = query(bound, sql)
+    assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
         ("SELECT * FROM t", "SELECT * FROM V0 AS `t`"),
         (
             "SELECT ROW__ID, t.*, p.* FROM t, plain p",

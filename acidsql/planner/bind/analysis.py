@@ -41,6 +41,8 @@ from acidsql.planner.bind.files.sources import (
 from acidsql.planner.bind.functions import KnowsFunction, check_nodes
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
+    Called,
+    Callings,
     Clauses,
     QueryScopes,
     asks_results,
@@ -219,6 +221,9 @@ class _Walk:
         self.analysis = analysis
         self.scopes: dict[int, list[Read]] = {}
         self.tables: dict[int, Read] = {}
+        self.callings = Callings(self.queries)
+        self.called: dict[int, Called] = {}
+        self.read_as: list[tuple[Span, tuple[Piece, ...], Called, str]] = []
         self.given: list[Visible] | None = None
         self.seen: dict[int, list[Visible] | None] = {}
         self.finder: ColumnFinder[exp.Expr] = ColumnFinder(source, self.span)
@@ -232,11 +237,7 @@ class _Walk:
 
         nodes = self.queries.nodes
         self.calls()
-        for node in nodes:
-            if isinstance(node, exp.Table):
-                self.table(node)
-            elif isinstance(node, exp.Star):
-                self.left_out(node)
+        self.relations()
         columns = {
             c.name
             for r in self.analysis.reads
@@ -246,15 +247,32 @@ class _Walk:
         self.analysis.edits += moment_edits(self.source, self.text, self.analysis.zone, columns)
         if not self.analysis.reads:
             return
-        for node in nodes:
-            if isinstance(node, exp.Column):
-                self.column(node)
+        for column in self.queries.columns():
+            self.row_id(column)
+            self.qualifiers(column)
         for node in nodes:
             if isinstance(node, exp.Star):
                 self.star(node)
             elif isinstance(node, exp.Select):
                 self.conditions(node)
         self.check_queries()
+
+    def relations(self) -> None:
+        """Finds the relations of the text, and puts tables into it."""
+        from sqlglot import exp
+
+        for seen in self.given or ():
+            own = f"{seen.database}.{seen.alias}" == seen.name
+            path = (seen.database, seen.alias) if own else ()
+            self.callings.add(self.tree, Called(name=seen.alias, path=path))
+        for node in self.queries.nodes:
+            if isinstance(node, exp.Table):
+                self.table(node)
+            elif isinstance(node, exp.Star):
+                self.left_out(node)
+            elif isinstance(node, exp.Subquery | exp.UDTF) and node.alias:
+                self.unread(node)
+        self.name_tables()
 
     def calls(self) -> None:
         """Checks the functions, and edits those that tell the session's database."""
@@ -277,19 +295,25 @@ class _Walk:
             if _CALLED.match(self.source, start) is not None:
                 self.files(node, *called_source(start, self.text, self.source))
             return
-        if (
-            not isinstance(node.this, exp.Identifier)
-            or self.queries.in_hint(node)
-            or (len(parts) == 1 and self.queries.is_cte(node))
-        ):
+        if not isinstance(node.this, exp.Identifier) or self.queries.in_hint(node):
+            return
+        if len(parts) == 1 and self.queries.is_cte(node):
+            self.unread(node)
             return
         span = self.span(parts[0], parts[-1])
         if self.source[span.start] in QUOTES:
             self.files(node, span, file_source(parts[-1].name, span, self.source))
             return
         table = self.resolve(tuple(p.name for p in parts), span)
-        if table is not None:
+        if table is None:
+            self.unread(node)
+        else:
             self.read(node, table, span, node.name)
+
+    def unread(self, node: exp.Expr) -> None:
+        """A relation that is no table of the catalog."""
+        name = node.alias_or_name.lower()
+        self.callings.add(self.queries.select_of(node), Called(name=name))
 
     def files(self, node: exp.Table, span: Span, files: FileSource) -> None:
         """Files in the place of a table."""
@@ -318,38 +342,54 @@ class _Walk:
             )
             raise BindError(message, code=10429, hint=hint, span=span, source=self.source)
         read = Read(table=table, span=span, alias=name.lower())
-        named = () if node.alias or node.args.get("sample") else (f" AS {identifier(own_name)}",)
-        self.analysis.edits.append(
-            Edit(span, (*relation(read, self.source, self.resolve, self.analysis), *named))
-        )
-        self.scopes.setdefault(id(self.queries.select_of(node)), []).append(read)
+        has_name = node.alias or node.args.get("sample")
+        path = () if has_name else (table.name.database, table.name.table)
+        called = Called(name=read.alias, path=path)
+        select = self.queries.select_of(node)
+        self.callings.add(select, called)
+        pieces = relation(read, self.source, self.resolve, self.analysis)
+        self.read_as.append((span, pieces, called, "" if has_name else own_name))
+        self.scopes.setdefault(id(select), []).append(read)
         self.tables[id(node)] = read
+        self.called[id(read)] = called
 
-    def column(self, node: exp.Column) -> None:
-        """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has
-        not.
-        """
+    def name_tables(self) -> None:
+        """Puts the tables into the text, each under the name that it is called by."""
+        self.callings.tell_apart([called for _, _, called, _ in self.read_as])
+        for span, pieces, called, own_name in self.read_as:
+            name = called.words if called.apart else own_name
+            named = (f" AS {identifier(name)}",) if name else ()
+            self.analysis.edits.append(Edit(span, (*pieces, *named)))
+
+    def row_id(self, node: exp.Column) -> None:
+        """Marks the reads whose ROW__ID is asked for."""
         names = [p.name.lower() for p in node.parts]
-        if ROW_ID in names:
-            asked: list[Read] = []
-            select = self.queries.select_of(node)
-            while select is not None:
-                asked += self.scopes.get(id(select), ())
-                select = self.queries.select_of(select)
-            for read in asked:
-                read.row_id |= read.table.is_transactional
-            ordinal = names.index(ROW_ID)
-            self.check_row_ids(
-                node.parts[ordinal], [r for r in asked if not ordinal or r.alias in names[:ordinal]]
-            )
-        if len(names) > 2:
-            owner = (names[0], names[1])
-            if any(
-                owner == (r.table.name.database, r.table.name.table) and r.alias == names[1]
-                for r in (*self.analysis.reads, *self.tables.values())
-            ):
-                start = self.span(node.parts[0]).start
-                self.analysis.edits.append(Edit(Span(start, self.span(node.parts[1]).start), ()))
+        if ROW_ID not in names:
+            return
+        asked: list[Read] = []
+        select = self.queries.select_of(node)
+        while select is not None:
+            asked += self.scopes.get(id(select), ())
+            select = self.queries.select_of(select)
+        for read in asked:
+            read.row_id |= read.table.is_transactional
+        ordinal = names.index(ROW_ID)
+        self.check_row_ids(
+            node.parts[ordinal], [r for r in asked if not ordinal or r.alias in names[:ordinal]]
+        )
+
+    def qualifiers(self, node: exp.Column) -> None:
+        """Puts the name by which Spark's text calls a table into the place of the user's for it."""
+        found = self.callings.find(node)
+        if found is None:
+            return
+        called, count = found
+        first, last = node.parts[0], node.parts[count - 1]
+        if called.apart:
+            self.analysis.edits.append(Edit(self.span(first, last), (identifier(called.words),)))
+        elif count > 1:
+            start, end = self.span(first).start, self.span(last).start
+            self.analysis.edits.append(Edit(Span(start, end), ()))
 
     def check_row_ids(self, node: exp.Expr, asked: Sequence[Read]) -> None:
         """``asked``: the tables whose ROW__ID the name ``node`` may mean."""
@@ -392,7 +432,7 @@ class _Walk:
         hidden = (
             [ROW_ID_COLUMN]
             if qualified
-            else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
+            else [f"{identifier(self.called[id(r)].words)}.{ROW_ID_COLUMN}" for r in reads]
         )
         behind = self.behind_star(node)
         edit = Edit(Span(span.end, span.end), (f" EXCEPT ({', '.join(hidden)})",))
@@ -412,7 +452,7 @@ class _Walk:
                 raise BindError(message, hint=hint, span=span, source=self.source)
             reads = self.scopes[id(select)]
         columns = [
-            (f"{identifier(read.alias)}.", identifier(column.name))
+            (f"{identifier(self.called[id(read)].words)}.", identifier(column.name))
             for read in reads
             for column in (*read.table.columns, *read.table.partition_columns)
         ]

@@ -47,6 +47,74 @@ class _Surroundings:
     tables: _CommonTables | None = None
 
 
+@dataclass(slots=True, kw_only=True)
+class Called:
+    """A relation of a query and the ``name`` that stands before its columns, in lower case.
+    ``path``: the names of a table that has no alias, from its database on. ``apart``: Spark's text
+    calls it by all of them.
+    """
+
+    name: str
+    path: tuple[str, ...] = ()
+    apart: bool = False
+
+    @property
+    def words(self) -> str:
+        """What Spark's text calls it."""
+        return ".".join(self.path) if self.apart else self.name
+
+
+class Callings:
+    """The relations of a text by the queries whose FROM names them. Spark reads views, which have
+    no database: where two tables are called the same, the text calls each by all its names.
+    """
+
+    def __init__(self, queries: QueryScopes) -> None:
+        self._queries = queries
+        self._inside: dict[int, list[Called]] = {}
+
+    def add(self, select: exp.Expr | None, relation: Called) -> None:
+        self._inside.setdefault(id(select), []).append(relation)
+
+    def tell_apart(self, tables: Sequence[Called]) -> None:
+        """Sets those of ``tables`` apart that others are called like, where a column is named by
+        all the names of one.
+        """
+        paths: dict[str, set[tuple[str, ...]]] = {}
+        for relations in self._inside.values():
+            for relation in relations:
+                paths.setdefault(relation.name, set()).add(relation.path)
+        if all(len(paths[table.name]) == 1 for table in tables):
+            return
+        asked = {
+            found[0].name
+            for node in self._queries.columns()
+            if (found := self.find(node)) and found[1] > 1
+        }
+        for table in tables:
+            alike = len(paths[table.name]) > 1 and table.name in asked
+            table.apart = bool(table.path) and alike
+
+    def find(self, node: exp.Column) -> tuple[Called, int] | None:
+        """The relation that the first names of a column mean, and how many they are."""
+        names = tuple(part.name.lower() for part in node.parts[:-1])
+        levels = [self._inside.get(id(one), []) for one in self._levels(node)]
+        for level in (*levels, *self._inside.values()):
+            for relation in level:
+                path = relation.path
+                if path and names[: len(path)] == path:
+                    return relation, len(path)
+        for level in levels:
+            called = [one for one in level if one.name == names[0]] if names else []
+            if called:
+                return (called[0], 1) if len(called) == 1 else None
+        return None
+
+    def _levels(self, node: exp.Expr) -> Iterator[exp.Select]:
+        select = self._queries.select_of(node)
+        return iter(()) if select is None else self._queries.enclosing(select)
+
+
 class QueryScopes:
     """``nodes``: every node of a tree, parents before their children."""
 
@@ -89,6 +157,11 @@ class QueryScopes:
         for node in self._columns.get(id(select), ()):
             if "start" in node.parts[0].meta and not isinstance(node.this, exp.Star):
                 yield node
+
+    def columns(self) -> Iterator[exp.Column]:
+        from sqlglot import exp
+
+        return (node for node in self.nodes if isinstance(node, exp.Column))
 
     def enclosing(self, select: exp.Select) -> Iterator[exp.Select]:
         """The query and those around it whose columns it can use."""
