@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from acidsql.acid.row_id import ROW_ID_COLUMN
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Error, NestingError, Span
@@ -96,7 +96,8 @@ class Analysis:
     the text stands. ``database``: the session's, None where calls of ``current_database()`` are
     left as they are. ``knows``: tells functions that Spark has not by itself, None where they are
     not asked about. ``zone``: that whose clock ``current_timestamp()`` shows.
-    ``open_files``: None in the text of a view, which names no files so.
+    ``open_files``: None in the text of a view, which names no files so. ``foreign``: is told of
+    tables of other catalogs; None where none can be named.
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -109,6 +110,7 @@ class Analysis:
     knows: KnowsFunction | None = None
     zone: str = "UTC"
     open_files: OpenFiles | None = None
+    foreign: Callable[[ForeignTable, Span], None] | None = None
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -141,6 +143,7 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
         views=analysis.views + 1,
         database=analysis.database,
         zone=analysis.zone,
+        foreign=analysis.foreign,
     )
     first = len(inner.reads)
     try:
@@ -245,7 +248,7 @@ class _Walk:
         }
         columns |= {name for seen in self.given or () for name in seen.columns or ()}
         self.analysis.edits += moment_edits(self.source, self.text, self.analysis.zone, columns)
-        if not self.analysis.reads:
+        if not self.read_as and not self.analysis.reads:
             return
         for column in self.queries.columns():
             self.row_id(column)
@@ -295,7 +298,12 @@ class _Walk:
             if _CALLED.match(self.source, start) is not None:
                 self.files(node, *called_source(start, self.text, self.source))
             return
-        if not isinstance(node.this, exp.Identifier) or self.queries.in_hint(node):
+        if self.queries.in_hint(node):
+            return
+        if len(node.parts) > 2 and self.analysis.foreign is not None:
+            self.foreign(node, self.analysis.foreign)
+            return
+        if not isinstance(node.this, exp.Identifier):
             return
         if len(parts) == 1 and self.queries.is_cte(node):
             self.unread(node)
@@ -309,6 +317,35 @@ class _Walk:
             self.unread(node)
         else:
             self.read(node, table, span, node.name)
+
+    def foreign(self, node: exp.Table, tell: Callable[[ForeignTable, Span], None]) -> None:
+        """A table of another catalog, perhaps an older state of it."""
+        names = tuple(part.name for part in node.parts)
+        span = self.span(node.parts[0], node.parts[-1])
+        version, end = self.version(node, span)
+        table = ForeignTable(parts=names, version=version)
+        tell(table, span)
+        has_name = node.alias or node.args.get("sample")
+        path = () if has_name else tuple(name.lower() for name in names)
+        called = Called(name=(node.alias or names[-1]).lower(), path=path)
+        self.callings.add(self.queries.select_of(node), called)
+        pieces = (identifier(table.view),)
+        self.read_as.append((Span(span.start, end), pieces, called, "" if has_name else names[-1]))
+
+    def version(self, node: exp.Table, span: Span) -> tuple[str, int]:
+        """The words behind a table that ask for an older state, and where they end."""
+        from sqlglot import exp
+
+        version = node.args.get("version")
+        if version is None:
+            return "", span.end
+        moment = version.expression
+        if version.args.get("kind") != "AS OF" or not isinstance(moment, exp.Literal):
+            message = f"a state of {span.cut(self.source)} is asked for by a number or a text"
+            hint = "Write VERSION AS OF 3, VERSION AS OF 'tag' or TIMESTAMP AS OF '2026-01-01'."
+            raise BindError(message, hint=hint, span=span, source=self.source)
+        literal = self.span(moment)
+        return f"{version.name.lower()} as of {literal.cut(self.source)}", literal.end
 
     def unread(self, node: exp.Expr) -> None:
         """A relation that is no table of the catalog."""

@@ -105,6 +105,12 @@ class Callings:
                 if path and names[: len(path)] == path:
                     return relation, len(path)
         for level in levels:
+            for relation in level:
+                for left in range(1, len(relation.path) - 1):
+                    path = relation.path[left:]
+                    if names[: len(path)] == path:
+                        return relation, len(path)
+        for level in levels:
             called = [one for one in level if one.name == names[0]] if names else []
             if called:
                 return (called[0], 1) if len(called) == 1 else None
