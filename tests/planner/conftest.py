@@ -29,10 +29,15 @@ Bind = Callable[[str], BoundStatement]
 @pytest.fixture(scope="session")
 def bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bind]:
     """``bound(sql)`` binds a statement against the tables above and changes nothing; Spark's
-    session is said to have a view ``v``.
+    session is said to have a view ``v`` and a catalog ``ice``.
     """
     store = EmbeddedMetastore(str(tmp_path_factory.mktemp("bound") / "warehouse"))
-    around = Surroundings(catalog=store, database="default", has_view=lambda name: name == "v")
+    around = Surroundings(
+        catalog=store,
+        database="default",
+        has_view=lambda name: name == "v",
+        has_foreign=lambda table: table.parts[0] == "ice",
+    )
 
     def run(sql: str) -> BoundStatement:
         return bind(parse(sql), sql, around)

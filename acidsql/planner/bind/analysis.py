@@ -417,10 +417,10 @@ class _Walk:
 
     def qualifiers(self, node: exp.Column) -> None:
         """Puts the name by which Spark's text calls a table into the place of the user's for it."""
-        found = self.callings.find(node)
-        if found is None:
+        owner = self.callings.find(node)
+        if owner is None:
             return
-        called, count = found
+        called, count = owner
         first, last = node.parts[0], node.parts[count - 1]
         if called.apart:
             self.analysis.edits.append(Edit(self.span(first, last), (identifier(called.words),)))

@@ -72,9 +72,12 @@ class Callings:
     def __init__(self, queries: QueryScopes) -> None:
         self._queries = queries
         self._inside: dict[int, list[Called]] = {}
+        self._anywhere: dict[tuple[str, ...], Called] = {}
 
     def add(self, select: exp.Expr | None, relation: Called) -> None:
         self._inside.setdefault(id(select), []).append(relation)
+        if relation.path:
+            self._anywhere.setdefault(relation.path, relation)
 
     def tell_apart(self, tables: Sequence[Called]) -> None:
         """Sets those of ``tables`` apart that others are called like, where a column is named by
@@ -86,39 +89,36 @@ class Callings:
                 paths.setdefault(relation.name, set()).add(relation.path)
         if all(len(paths[table.name]) == 1 for table in tables):
             return
-        asked = {
-            found[0].name
-            for node in self._queries.columns()
-            if (found := self.find(node)) and found[1] > 1
-        }
+        owners = filter(None, map(self.find, self._queries.columns()))
+        asked = {relation.name for relation, count in owners if count > 1}
         for table in tables:
             alike = len(paths[table.name]) > 1 and table.name in asked
             table.apart = bool(table.path) and alike
 
     def find(self, node: exp.Column) -> tuple[Called, int] | None:
-        """The relation that the first names of a column mean, and how many they are."""
+        """The relation that the first names of a column mean, and how many they are: all names of
+        one in sight, or else of any; those of one in sight without its catalog; what the nearest
+        is called.
+        """
         names = tuple(part.name.lower() for part in node.parts[:-1])
-        levels = [self._inside.get(id(one), []) for one in self._levels(node)]
-        for level in (*levels, *self._inside.values()):
-            for relation in level:
-                path = relation.path
-                if path and names[: len(path)] == path:
+        select = self._queries.select_of(node)
+        if not names or select is None:
+            return None
+        levels = [self._inside.get(id(one), []) for one in self._queries.enclosing(select)]
+        near = [relation for level in levels for relation in level if relation.path]
+        for left in (0, 1):
+            for relation in near:
+                path = relation.path[left:]
+                if len(path) > 1 and names[: len(path)] == path:
                     return relation, len(path)
+            for count in range(2, len(names) + 1) if not left else ():
+                if (far := self._anywhere.get(names[:count])) is not None:
+                    return far, count
         for level in levels:
-            for relation in level:
-                for left in range(1, len(relation.path) - 1):
-                    path = relation.path[left:]
-                    if names[: len(path)] == path:
-                        return relation, len(path)
-        for level in levels:
-            called = [one for one in level if one.name == names[0]] if names else []
+            called = [one for one in level if one.name == names[0]]
             if called:
                 return (called[0], 1) if len(called) == 1 else None
         return None
-
-    def _levels(self, node: exp.Expr) -> Iterator[exp.Select]:
-        select = self._queries.select_of(node)
-        return iter(()) if select is None else self._queries.enclosing(select)
 
 
 class QueryScopes:
