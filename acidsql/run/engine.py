@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import FileFormat
+from acidsql.catalog.model import FileFormat, ForeignTable
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.statistics import Analyzed
 from acidsql.catalog.types import HiveType
@@ -128,6 +128,10 @@ class Engine:
     def has_view(self, name: str) -> bool:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
+
+    def has_foreign(self, table: ForeignTable) -> bool:
+        """Whether Spark's session has a table of another catalog."""
+        return self.resources.running.has_foreign(table)
 
     def knows_function(self, name: str) -> bool:
         """Whether there may be a function of that name, which Spark has not by itself."""

@@ -199,6 +199,7 @@ class Spine:
             catalog=self.store,
             database=self.database,
             has_view=self.engine.has_view,
+            has_foreign=self.engine.has_foreign,
             knows_function=self.engine.knows_function,
             user=self.user,
             now=int(self.clock()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, ForeignTable, SparkRelation, Table
 from acidsql.expressions.not_here import NotHere
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import engines
@@ -22,6 +22,7 @@ from acidsql.plan.operators import (
     LocalScan,
     Operator,
     Operators,
+    Query,
     Scan,
     Way,
     every,
@@ -181,6 +182,9 @@ class Explainer:
                 yield self.read(read)
             case LocalScan(read=read):
                 yield Node(operator.words, self.read(read).children)
+            case Query(query=query):
+                yield from _foreign(query.views)
+                yield Node(operator.words)
             case Check(rules=rules) | LocalCheck(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
             case FirstOf(
@@ -273,6 +277,7 @@ class Explainer:
         merge = plan.merge
         children = [
             Node(f"source {merge.source_alias}: {merge.shown(merge.source)}"),
+            *_foreign(merge.views),
             *self.change_engine(merge),
             *self.operators(plan.operators),
         ]
@@ -318,6 +323,14 @@ def _action_facts(action: CatalogAction | SessionAction) -> tuple[Node, ...]:
     if facts or isinstance(action, _ALWAYS_WITH_FACTS):
         return tuple(Node(f"{name}: {value}") for name, value in facts)
     return (Node("metadata only: no data is read or written"),)
+
+
+def _foreign(relations: Iterable[SparkRelation]) -> Iterator[Node]:
+    """Tables of other catalogs, which no step of ours reads."""
+    for relation in relations:
+        if isinstance(relation, ForeignTable):
+            version = f" {relation.version}" if relation.version else ""
+            yield Node(f"read {relation}{version}: a table of another catalog")
 
 
 def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, SparkRelation, Table
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.predicate import Predicate
@@ -70,8 +70,8 @@ class BoundValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuery:
-    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
-    knows.
+    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the relations that only Spark's
+    session knows.
 
     ``width``: how many columns it gives, and ``names`` what they are called, in lower case, "" for
     none; None where only Spark can tell. ``values``: of a query that is the rows of VALUES, each of
@@ -80,7 +80,7 @@ class BoundQuery:
 
     text: QueryText
     reads: tuple[BoundRead, ...]
-    views: tuple[str, ...] = ()
+    views: tuple[SparkRelation, ...] = ()
     width: int | None = None
     names: tuple[str, ...] | None = None
     values: tuple[tuple[BoundValue, ...], ...] = field(default=(), compare=False, repr=False)
@@ -268,7 +268,7 @@ class BoundMerge:
     on: tuple[Piece, ...]
     clauses: tuple[BoundMergeClause, ...]
     reads: tuple[BoundRead, ...]
-    views: tuple[str, ...]
+    views: tuple[SparkRelation, ...]
     text_source: str
     span: Span
     keys: tuple[tuple[str, str], ...] = ()

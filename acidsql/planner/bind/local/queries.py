@@ -125,7 +125,9 @@ class Queries:
         if semantics.only_spark is not None:
             raise NotHere(semantics.only_spark, span)
         if outside.views:
-            raise NotHere("a view of Spark's session", span)
+            is_view = isinstance(outside.views[0], str)
+            what = "a view of Spark's session" if is_view else "a table of another catalog"
+            raise NotHere(what, span)
         by_span = {(read.span, *read.inside): (n, read) for n, read in enumerate(reads)}
         return Queries(source=source, reads=by_span, outside=outside, semantics=semantics)
 

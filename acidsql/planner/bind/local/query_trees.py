@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
-from acidsql.catalog.model import DEFAULT_DATABASE, Column
+from acidsql.catalog.model import DEFAULT_DATABASE, Column, SparkRelation
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
@@ -322,7 +322,7 @@ class Outside:
     only Spark reads them.
     """
 
-    views: tuple[str, ...] = ()
+    views: tuple[SparkRelation, ...] = ()
     queries: Mapping[tuple[Span, ...], str] = field(default_factory=dict)
     files: Mapping[Span, PathRelation | NotHere] = field(default_factory=dict)
 

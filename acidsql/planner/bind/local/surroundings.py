@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.model import ForeignTable, Partition, Table, TableName
 from acidsql.catalog.path_relation import FileSource, PathRelation
 from acidsql.errors import BindError, Warning
 from acidsql.expressions.not_here import NotHere
@@ -33,7 +33,8 @@ class Surroundings:
     expressions mean in the session. ``frames``: what the session was given to be read under names
     in lower case; None is one that Spark's session has as a view. ``refreshed``: an attached
     table as its source tells it now. ``find_files``: those of a format at a path, or why only Spark
-    reads them. ``open_files``: those that pyarrow reads, as a table.
+    reads them. ``open_files``: those that pyarrow reads, as a table. ``has_foreign``: whether
+    Spark's session has a table of another catalog.
     """
 
     catalog: Catalog
@@ -49,4 +50,5 @@ class Surroundings:
     frames: Mapping[str, Table | None] = field(default_factory=dict)
     refreshed: Callable[[Table], Table] = lambda table: table
     open_files: OpenFiles = _no_files
+    has_foreign: Callable[[ForeignTable], bool] = lambda table: False
     find_files: FindFiles = lambda kind, path: NotHere("files by their path")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -181,9 +181,12 @@ class _Merge:
         return (*pieces, f" AS {identifier(name)}{column_list(self.statement.source_columns)}")
 
     def named_source(self, given: ast.QualifiedName, alias: str) -> tuple[Piece, ...]:
-        table = self.names.resolve(tuple(part.text for part in given.parts), given.span)
-        if table is None:  # a temporary view of Spark's session, or a file
+        names = tuple(part.text for part in given.parts)
+        table = self.names.resolve(names, given.span)
+        if table is None:  # only Spark knows it
             self.source = Visible(alias=alias, name=alias)
+            if len(given.parts) > 2:
+                return (identifier(ForeignTable(parts=names).view),)
             return edited(given.span, ())
         return self.read_source(table, given.span, alias)
 
