@@ -12,7 +12,7 @@ from acidsql.errors import Error, InterfaceError, Span
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from acidsql.catalog.path_relation import FileSource
+    from acidsql.catalog.path_relation import CopiedFiles, FileSource, FileStamp
     from acidsql.frames.spooling import Frame
 
 
@@ -110,6 +110,32 @@ class Frames:
             batches = batches_of(source, stamps)
             self._files[key] = Frame.unread(source.name, batches, directory)
         return self._files[key].table
+
+    def copied_columns(self, source: FileSource, file: FileStamp) -> tuple[str, ...] | None:
+        """The names of a file's columns, None where it has none. BindError, DataError."""
+        from acidsql.frames.copying.pieces import file_columns
+        from acidsql.frames.file_sources import named_in_errors
+        from acidsql.frames.matching import by_lower_name
+
+        with named_in_errors(file.path):
+            names = file_columns(source, file)
+        by_lower_name(names or ())
+        return None if names is None else tuple(names)
+
+    def of_copied(self, files: CopiedFiles, directory: str) -> tuple[Table, Table]:
+        """Relations of the rows of files that fit the columns of a table, and of those that do
+        not. They wait to be read, in this order.
+        """
+        from acidsql.frames.copying.copied import CopiedRows
+        from acidsql.frames.spooling import Frame
+
+        fitting, misfits = (files, "rows"), (files, "misfits")
+        if fitting not in self._files:
+            rows, name = CopiedRows(files), files.source.name
+            columns = files.columns
+            self._files[fitting] = Frame.unread(name, rows.fitting(), directory, columns)
+            self._files[misfits] = Frame.unread(f"{name}_rejects", rows.misfits(), directory)
+        return self._files[fitting].table, self._files[misfits].table
 
     def read_files(self, reads: Iterable[_Placed]) -> None:
         """Reads the rows of files that a statement is about to ask for. DataError, at the place

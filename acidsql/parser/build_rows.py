@@ -11,6 +11,7 @@ from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     Assignment,
     Copy,
+    CopyInto,
     CopyOption,
     Delete,
     DescribeQuery,
@@ -74,7 +75,7 @@ def _if_not_exists(target: Node) -> bool:
 
 def _by_name(target: Node, text: str) -> Fragment | None:
     """The words BY NAME, if they are there. ParseError beside a list of columns."""
-    clause, columns = pieces.once(target, "by_name"), target.node("columns")
+    clause, columns = pieces.once(target, "by_name"), pieces.once(target, "columns")
     if clause is not None and columns is not None:
         raise ParseError("BY NAME takes no list of columns", span=columns.span)
     return None if clause is None else pieces.cut(clause.span, text)
@@ -204,18 +205,37 @@ def _merge_insert(node: Node, text: str) -> MergeInsert:
 
 
 def copy(node: Node, text: str) -> Copy:
+    return Copy(
+        span=node.span,
+        source=pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node),
+        path=path(node),
+        options=_options(node, text),
+    )
+
+
+def copy_into(node: Node, text: str) -> CopyInto:
+    once, rejects = pieces.once(node, "once"), pieces.once(node, "rejects")
+    return CopyInto(
+        span=node.span,
+        target=pieces.table_name(node),
+        columns=pieces.columns(node),
+        path=path(node),
+        partition=pieces.partition(node),
+        options=_options(node, text),
+        by_name=_by_name(node, text),
+        once=None if once is None else pieces.cut(once.span, text),
+        rejects=None if rejects is None else pieces.table_name(rejects),
+    )
+
+
+def _options(node: Node, text: str) -> tuple[CopyOption, ...]:
     options = tuple(_option(option, text) for option in node.nodes("copy_option"))
     seen: set[str] = set()
     for option in options:
         if (word := option.name.text.upper()) in seen:
             raise ParseError(f"{word} stands here twice", span=option.span)
         seen.add(word)
-    return Copy(
-        span=node.span,
-        source=pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node),
-        path=path(node),
-        options=options,
-    )
+    return options
 
 
 def _option(node: Node, text: str) -> CopyOption:
@@ -224,7 +244,7 @@ def _option(node: Node, text: str) -> CopyOption:
     values = () if value is None else (value,)
     return CopyOption(
         span=node.span,
-        name=pieces.first_name(node),
+        name=pieces.optional_name(node) or pieces.word(node, "NULL"),
         values=values if listed is None else pieces.items(listed, text),
         listed=listed is not None,
     )
@@ -263,6 +283,7 @@ BUILDERS = (
     delete,
     merge,
     copy,
+    copy_into,
     insert_directory,
     describe_query,
     summarize,

@@ -48,9 +48,9 @@ _STATEMENTS = [
             'An older state is read by session.scan("t", as_of=write_id) in Python.',
         ),
         (
-            r"COPY INTO\b|COPY\b(?= \w+ FROM\b)",
-            "Write INSERT INTO t SELECT * FROM 'file', also of CSV, JSON, Parquet and several by a"
-            " pattern, or LOAD DATA INPATH .. for files of the table's own format.",
+            r"COPY\b(?= \w+ FROM\b)",
+            "Write COPY INTO t FROM 'file', also of CSV, JSON, Parquet and several by a pattern, or"
+            " LOAD DATA INPATH .. for files of the table's own format.",
         ),
         (r"(UPSERT|REPLACE)( INTO)?\b", f"{_MERGE}."),
         (

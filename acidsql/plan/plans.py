@@ -23,6 +23,7 @@ from acidsql.plan.building import (
 )
 from acidsql.plan.operators import Operators, PutInPlace, SumUp, WriteOut
 from acidsql.planner.bind.bound import (
+    BoundCopyInto,
     BoundDelete,
     BoundDryRun,
     BoundExplain,
@@ -42,7 +43,12 @@ from acidsql.planner.bind.bound import (
     SessionAction,
     Telling,
 )
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable, CatalogAction
+from acidsql.planner.bind.bound_catalog import (
+    BoundCreateTable,
+    BoundCreateTableAs,
+    BoundReplaceTable,
+    CatalogAction,
+)
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
@@ -116,11 +122,12 @@ class WritePlan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiInsertPlan:
     """Legs that read one snapshot and become visible together, each under a statement id of its
-    own.
+    own. ``making``: the table of a leg that is missing, which is to be made before all.
     """
 
     legs: tuple[WritePlan, ...]
     span: Span
+    making: BoundCreateTable | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +284,12 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
                 for number, leg in enumerate(bound.legs)
             )
             return MultiInsertPlan(legs=legs, span=bound.span)
+        case BoundCopyInto(legs=inserts, making=making):
+            legs = tuple(
+                plan_insert(leg, settings, StatementId(number))
+                for number, leg in enumerate(inserts)
+            )
+            return MultiInsertPlan(legs=legs, span=bound.span, making=making)
         case BoundMerge():
             return plan_merge(bound, settings)
         case BoundDryRun():

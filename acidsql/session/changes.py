@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import TableName
 from acidsql.commit.transactional import TransactionWork
-from acidsql.commit.unit_of_work import Leg, carry_out
+from acidsql.commit.unit_of_work import Leg, carry_out, copied_by
 from acidsql.errors import Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.facts import words_of
@@ -24,6 +24,12 @@ from acidsql.txn.reading import ReadSnapshot
 
 if TYPE_CHECKING:
     from acidsql.metastore.embedded import EmbeddedMetastore
+
+
+def _nothing(plan: ChangePlan) -> Stats:
+    """What a statement did that had nothing to do."""
+    copied = copied_by(legs_of(plan)[0])
+    return Stats(files_skipped=0 if copied is None else copied.skipped)
 
 
 def _result(stats: Stats, warnings: Sequence[Warning] = ()) -> Result:
@@ -52,11 +58,11 @@ class SessionChanges:
         work = self.transaction.work()
         legs = self._legs(plan)
         if work is None and (not legs or legs[0].sinks):
-            return _result(self._write_alone(plan, source) if legs else Stats())
+            return _result(self._write_alone(plan, source) if legs else _nothing(plan))
         with self.locks.around(plan, source, work) as locked:
             legs = self._legs(locked)
             if work is not None and (not legs or legs[0].sinks):
-                stats = Stats()
+                stats = _nothing(plan)
                 if legs:
                     stats = carry_out(legs, work, ends=False, warehouse=self.root)
                 work.statements.append(source)
@@ -79,11 +85,19 @@ class SessionChanges:
         work.statements.append(source)
         with work:
             legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
-            return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
+            if not legs:
+                return _nothing(plan)
+            return carry_out(legs, work, ends=True, warehouse=self.root)
 
     def _legs(self, plan: ChangePlan) -> list[Leg]:
-        """The legs of a statement, but for those whose rows are there already."""
-        return [leg for leg in legs_of(plan) if not self._is_done(leg)]
+        """The legs of a statement, but for those whose rows are there already; none of a COPY INTO
+        that has no file left to take.
+        """
+        legs = legs_of(plan)
+        copied = copied_by(legs[0])
+        if copied is not None and not copied.files:
+            return []
+        return [leg for leg in legs if not self._is_done(leg)]
 
     def _warnings(self, leg: Leg) -> list[Warning]:
         if not self.transaction.takes_statements:

@@ -52,6 +52,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundAdoptTable,
     BoundAttachDatabase,
     BoundAttachTable,
+    BoundCreateTable,
     BoundDescribeHealth,
     BoundDetachDatabase,
     BoundDropDatabase,
@@ -63,6 +64,7 @@ from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.changes import SessionChanges
+from acidsql.session.copying import SessionCopies
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
 from acidsql.session.transaction import SessionLocks, SessionTransaction
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
+_TAKES = 10
+"""How often COPY INTO .. ONCE is run again at least, where others take its files."""
 _MAKING = (
     AttachDatabase,
     AttachTable,
@@ -210,6 +214,15 @@ class Spine:
             refreshed=self._refreshed,
             find_files=self.engine.find_files,
             open_files=self._open_files,
+            copies=self._copies(),
+        )
+
+    def _copies(self) -> SessionCopies:
+        return SessionCopies(
+            manager=self.open_store,
+            frames=self.frames,
+            own=lambda: self.transaction.taken,
+            directory=lambda: self.settings.text("acidsql.frames.directory"),
         )
 
     def _open_files(self, files: FileSource) -> Table:
@@ -308,13 +321,18 @@ class Spine:
 
     def _retries(self, facts: Facts) -> int:
         """How often a statement may be run again."""
-        again = facts.repeatable and not self.transaction.takes_statements
-        return int(self.settings.number("acidsql.retries")) if again else 0
+        if not facts.repeatable or self.transaction.takes_statements:
+            return 0
+        wanted = int(self.settings.number("acidsql.retries"))
+        return max(wanted, _TAKES) if facts.takes_once else wanted
 
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
                 return self._read(plan, source, Trace() if plan.ending else UNTRACED)
+            case MultiInsertPlan(making=BoundCreateTable() as making):
+                self._make_first(making, source)
+                return self._run(self._plan_again(source), source)
             case WritePlan() | MergePlan() | MultiInsertPlan():
                 return self.changes.write(plan, source)
             case CatalogCommand():
@@ -353,6 +371,13 @@ class Spine:
                 return result
             finally:
                 self._follow(action)
+
+    def _make_first(self, making: BoundCreateTable, source: str) -> None:
+        """Makes a table that a statement is to write to; ``source``: of the statement."""
+        from acidsql.ddl.commands import run_catalog_command
+
+        with self.locks.held(self.locks.request(CatalogCommand(action=making), source)):
+            run_catalog_command(self._warehouse(), making)
 
     def _attach(self, action: AttachAction) -> Result:
         from acidsql.session.attaching import run_attach_command

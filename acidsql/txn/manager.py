@@ -277,7 +277,7 @@ class TxnManager(Readers, Protocol):
         """
 
     def find_taken(self, table_id: int, files: Collection[TakenFile]) -> frozenset[TakenFile]:
-        """Those of the files that a table has taken, in transactions that were committed."""
+        """The ones among the files that a table has taken, in transactions that were committed."""
 
     def forget_run(self, run_id: str) -> bool:
         """Has a run id be used again; whether something was on record under it."""

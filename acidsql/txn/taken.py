@@ -11,8 +11,11 @@ at the commit, which then fails, and the statement is run again without these fi
 
 from __future__ import annotations
 
+from typing import Self
+
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
+from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import WriteConflictError
 from acidsql.lazy_dataclass import dataclass
 
@@ -24,6 +27,10 @@ class TakenFile:
     path: str
     size: int
     mtime_ns: int
+
+    @classmethod
+    def of(cls, stamp: FileStamp) -> Self:
+        return cls(path=stamp.path, size=stamp.size, mtime_ns=stamp.mtime_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

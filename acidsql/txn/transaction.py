@@ -312,9 +312,7 @@ class Transaction:
             raise
         self._end(TransactionState.COMMITTED)
 
-    def _commit(
-        self, compare: CompareRows | None, run: Run | None, taken: Sequence[Taken]
-    ) -> None:
+    def _commit(self, compare: CompareRows | None, run: Run | None, taken: Sequence[Taken]) -> None:
         """Asks the store to commit, until no overlapping change is left that was not compared. Most
         often there is none: that is one call.
         """

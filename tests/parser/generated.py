@@ -388,6 +388,7 @@ ROW_STATEMENTS = st.one_of(
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
     build(ast.DescribeQuery, query=QUERY | PATH), build(ast.Summarize, source=TABLES | QUERY | PATH),
     build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),
+    build(ast.CopyInto, **INTO, path=PATH, options=COPY_OPTIONS, once=maybe(fragment(["ONCE"])), rejects=maybe(TABLES)),
     build(
         ast.InsertDirectory, path=PATH, query=QUERY, with_clause=WITH, local=FLAGS, row_format=maybe(DELIMITED), stored_as=maybe(NAMES),
     ),

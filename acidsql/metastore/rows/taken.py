@@ -13,7 +13,7 @@ from acidsql.txn.taken import Taken, TakenFile
 
 _TF = TAKEN_FILES.c
 _AT_ONCE = 500
-"""So many names are asked for by one statement."""
+"""The most names that one statement asks for."""
 _INSERT = insert(TAKEN_FILES)
 _TABLE = select(TBLS.c.TBL_ID).where(TBLS.c.TBL_ID == bindparam("table"))
 _OF_TABLE = select(_TF.TF_PATH, _TF.TF_SIZE, _TF.TF_MTIME).where(
@@ -24,14 +24,14 @@ _OF_TABLE = select(_TF.TF_PATH, _TF.TF_SIZE, _TF.TF_MTIME).where(
 def find_taken(
     connection: Connection, table_id: int, files: Collection[TakenFile]
 ) -> frozenset[TakenFile]:
-    """Those of the files that the table has taken."""
-    wanted, found = frozenset(files), set[TakenFile]()
+    """The ones among the files that the table has taken."""
+    wanted, known = frozenset(files), set[TakenFile]()
     paths = sorted({file.path for file in wanted})
     for at in range(0, len(paths), _AT_ONCE):
         asked = _OF_TABLE.where(_TF.TF_PATH.in_(paths[at : at + _AT_ONCE]))
         for row in connection.execute(asked, {"table": table_id}):
-            found.add(TakenFile(path=row.TF_PATH, size=row.TF_SIZE, mtime_ns=row.TF_MTIME))
-    return wanted & found
+            known.add(TakenFile(path=row.TF_PATH, size=row.TF_SIZE, mtime_ns=row.TF_MTIME))
+    return wanted & known
 
 
 def insert_taken(connection: Connection, taken: Taken, txn_id: TxnId, now: int) -> None:

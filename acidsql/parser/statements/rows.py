@@ -175,6 +175,23 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInto:
+    """COPY INTO t [PARTITION (..)] [(columns)] FROM 'path' [(options)] [BY NAME] [ONCE] [REJECTS
+    INTO r]. ``by_name``, ``once``: these words.
+    """
+
+    span: Span
+    target: QualifiedName
+    columns: tuple[Name, ...] | None
+    path: Path
+    partition: PartitionSpec | None = None
+    options: tuple[CopyOption, ...] = ()
+    by_name: Fragment | None = None
+    once: Fragment | None = None
+    rejects: QualifiedName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InsertDirectory:
     """INSERT OVERWRITE [LOCAL] DIRECTORY 'path' [ROW FORMAT DELIMITED ..] [STORED AS ..] query."""
 
@@ -222,7 +239,7 @@ class Explain:
     mode: str | None = None
 
 
-ChangingStatement = Insert | MultiInsert | Update | Delete | Merge
+ChangingStatement = Insert | MultiInsert | Update | Delete | Merge | CopyInto
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
