@@ -229,7 +229,7 @@ def copy_into(node: Node, text: str) -> CopyInto:
 
 
 def _options(node: Node, text: str) -> tuple[CopyOption, ...]:
-    options = tuple(_option(option, text) for option in node.nodes("copy_option"))
+    options = tuple(_option(option, text) for option in node.nodes("copy_option", "file_option"))
     seen: set[str] = set()
     for option in options:
         if (word := option.name.text.upper()) in seen:

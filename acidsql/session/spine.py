@@ -330,11 +330,8 @@ class Spine:
         match plan:
             case ReadPlan():
                 return self._read(plan, source, Trace() if plan.ending else UNTRACED)
-            case MultiInsertPlan(making=BoundCreateTable() as making):
-                self._make_first(making, source)
-                return self._run(self._plan_again(source), source)
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                return self.changes.write(plan, source)
+                return self._change(plan, source)
             case CatalogCommand():
                 return self._catalog_command(plan, source)
             case SessionCommand(action=action):
@@ -351,6 +348,15 @@ class Spine:
                 return Result.of_text(Stats(), ["Explain"], [[line] for line in lines])
             case _:
                 assert_never(plan)
+
+    def _change(self, plan: ChangePlan, source: str) -> Result:
+        """Carries out a statement that changes rows, once the table is there that it is to make."""
+        while isinstance(plan, MultiInsertPlan) and plan.making is not None:
+            self._make_first(plan.making, source)
+            again = self._plan_again(source)
+            assert isinstance(again, ChangePlan)
+            plan = again
+        return self.changes.write(plan, source)
 
     # ---- the catalog
 
@@ -504,7 +510,7 @@ class Spine:
                     done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                done = self.changes.write(plan, source)
+                done = self._change(plan, source)
             case _:
                 hint = "EXPLAIN says what other statements do."
                 raise UnsupportedStatementError(

@@ -427,6 +427,31 @@ def test_a_dry_run_counts(alone: Session, files: Path) -> None:
     assert alone.sql("COPY INTO t FROM 'a.csv' BY NAME ONCE REJECTS INTO r").stats.files_taken == 1
 
 
+def test_plans(alone: Session, files: Path) -> None:
+    """EXPLAIN says how many files there are, what becomes of the others' rows, and what is made."""
+    (files / "a.csv").write_text("id\n1\n")
+    (files / "b.csv").write_text("id\n2\n")
+    alone.sql("COPY INTO t FROM 'a.csv' BY NAME ONCE")
+    lines = [line for (line,) in alone.sql("EXPLAIN COPY INTO t FROM '?.csv' BY NAME ONCE")]
+    assert lines[:2] == [
+        "COPY INTO default.t FROM '?.csv'",
+        "  read 1 file, 1 more taken before; rows that do not fit are an error",
+    ]
+    text = "COPY INTO t FROM '?.csv' BY NAME REJECTS INTO r"
+    lines = [line.strip() for (line,) in alone.sql(f"EXPLAIN {text}")]
+    assert lines[:4] == [
+        "COPY INTO .. REJECTS INTO: all rows become visible together",
+        "make table default.r",
+        "COPY INTO default.t FROM '?.csv'",
+        "read 2 files; rows that do not fit go into default.r",
+    ]
+    assert "INSERT INTO default.r" not in lines
+    assert alone.sql("SHOW TABLES").fetchall() == [("t",)]
+    ran = [line for (line,) in alone.sql(f"EXPLAIN ANALYZE {text}")]
+    assert sum("write the files on the driver" in line for line in ran) == 2
+    assert "INSERT INTO default.r" in str(alone.sql(f"EXPLAIN {text}").fetchall())
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("path", ["small", "big"])
 def test_rows_are_written_by_spark(session: Session, files: Path, path: str) -> None:
