@@ -124,7 +124,8 @@ class CsvFile(Source):
 
         def note(row: Any) -> str:
             has, wants = row.actual_columns, row.expected_columns
-            narrow[row.number - skip] = f"{has} values for {wants} columns"
+            values = "1 value" if has == 1 else f"{has} values"
+            narrow[row.number - skip] = f"{values} for {wants} column{'s' * (wants != 1)}"
             return "skip"
 
         names = [f"c{number}" for number in range(self._width)]

@@ -184,7 +184,7 @@ def test_explain_reads_no_rows(here: Session, tmp_path: Path) -> None:
     here.sql("EXPLAIN SELECT a FROM 'bad.csv'")
     with pytest.raises(DataError, match=r"line 5000002 of .*bad\.csv") as caught:
         here.sql("SELECT a FROM 'bad.csv'")
-    assert "Expected 2 columns, got 1" in str(caught.value)
+    assert "1 value for 2 columns" in str(caught.value)
     assert caught.value.column == 15
 
 

@@ -236,7 +236,7 @@ def test_rows_that_do_not_fit_go_into_a_table(alone: Session, files: Path) -> No
         "3 values for 2 columns",
         'column "id" of type int cannot hold "x"',
         'column "name" of type string cannot hold "\ufffd"',
-        "1 values for 2 columns",
+        "1 value for 2 columns",
     ]
 
 
