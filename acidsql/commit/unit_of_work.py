@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from acidsql import crash_points
 from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
@@ -44,6 +44,9 @@ from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written
 from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Leg = WritePlan | MergePlan
 
@@ -87,6 +90,8 @@ class UnitOfWork(ABC):
         self._pending = PendingWrites()
         self._statements = 0
         self._moved: list[str] = []
+        self.returned: tuple[pa.Table, ...] = ()
+        """The rows that the last statement gives back."""
 
     @property
     def has_written(self) -> bool:
@@ -114,10 +119,12 @@ class UnitOfWork(ABC):
         """
         before = self._pending.begin_statement()
         try:
-            return [self._run(leg, before) for leg in legs]
+            done = [self._run(leg, before) for leg in legs]
         except BaseException:
             self._pending.restore(before)
             raise
+        self.returned = tuple(rows for one in done for rows in one.written.returned)
+        return done
 
     def _run(self, leg: Leg, before: Roots) -> Done:
         numbered = self._numbered(leg)

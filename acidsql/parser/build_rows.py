@@ -57,7 +57,14 @@ def insert(node: Node, text: str) -> Insert:
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
         by_name=by_name,
+        returning=_returning(node),
     )
+
+
+def _returning(node: Node) -> Fragment | None:
+    """The list behind RETURNING."""
+    clause = node.node("returning")
+    return None if clause is None else pieces.fragment(clause, "RETURNED")
 
 
 def _target(node: Node) -> Node:
@@ -117,10 +124,19 @@ def update(node: Node, text: str) -> Update:
     return Update(
         span=node.span,
         target=pieces.table_name(node),
-        alias=pieces.alias(node),
+        alias=_alias(node),
         assignments=_assignments(node),
         where=pieces.where(node),
+        returning=_returning(node),
     )
+
+
+def _alias(node: Node) -> Name | None:
+    """The other name of a target. ParseError for RETURNING without its list, which would be one."""
+    alias = pieces.alias(node)
+    if alias is not None and alias.text.upper() == "RETURNING":
+        raise ParseError("RETURNING wants a list of expressions", span=alias.span)
+    return alias
 
 
 def _assignments(node: Node) -> tuple[Assignment, ...]:
@@ -134,8 +150,9 @@ def delete(node: Node, text: str) -> Delete:
     return Delete(
         span=node.span,
         target=pieces.table_name(node),
-        alias=pieces.alias(node),
+        alias=_alias(node),
         where=pieces.where(node),
+        returning=_returning(node),
     )
 
 
@@ -151,6 +168,7 @@ def merge(node: Node, text: str) -> Merge:
         source_columns=pieces.columns(source),
         on=pieces.fragment(node, "EXPRESSION"),
         clauses=tuple(_merge_clause(clause, text) for clause in node.nodes("merge_clause")),
+        returning=_returning(node),
     )
 
 

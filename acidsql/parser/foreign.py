@@ -89,7 +89,6 @@ _CLAUSES = [
         (r"DELETE\b", r"USING\b", "Write DELETE FROM .. WHERE .. IN (SELECT ..), or MERGE INTO."),
         (r"INSERT\b", r"ON (CONFLICT|DUPLICATE)\b", f"{_MERGE}."),
         (r"INSERT\b", r"SET\b", "Write INSERT INTO t (column, ..) VALUES (value, ..)."),
-        (r"(INSERT|UPDATE|DELETE|MERGE)\b", r"RETURNING\b", "Read the rows with a SELECT."),
     )
 ]
 

@@ -34,6 +34,7 @@ from acidsql.planner.bind.bound import (
     BoundQuery,
     BoundRead,
     BoundReset,
+    BoundReturning,
     BoundSet,
     BoundStatement,
     BoundTelling,
@@ -112,6 +113,7 @@ class WritePlan:
     action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete
     sinks: tuple[Sink, ...]
     operators: Operators
+    returning: ReadPlan | None = None
 
     @property
     def query(self) -> BoundQuery | None:
@@ -141,6 +143,7 @@ class MergePlan:
     clause_sinks: tuple[tuple[Sink, ...], ...]
     operators: Operators
     ansi: bool = False
+    returning: ReadPlan | None = None
 
     @property
     def table(self) -> Table:
@@ -337,7 +340,18 @@ def _write(
     settings: Settings,
 ) -> WritePlan:
     operators = change_operators(action, settings)
-    return WritePlan(table=action.table, action=action, sinks=sinks, operators=operators)
+    returning = None if isinstance(action, BoundLoad) else _returned(action.returning, settings)
+    return WritePlan(
+        table=action.table, action=action, sinks=sinks, operators=operators, returning=returning
+    )
+
+
+def _returned(returning: BoundReturning | None, settings: Settings) -> ReadPlan | None:
+    """What makes the answer of RETURNING of the rows that were written."""
+    if returning is None:
+        return None
+    operators = read_operators(returning.query, settings)
+    return ReadPlan(query=returning.query, operators=operators)
 
 
 def numbered_from(leg: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
@@ -376,6 +390,7 @@ def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
         clause_sinks=sinks,
         operators=merge_operators(bound, join, settings),
         ansi=settings.flag("acidsql.ansi"),
+        returning=_returned(bound.returning, settings),
     )
 
 

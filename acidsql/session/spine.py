@@ -63,7 +63,7 @@ from acidsql.planner.bind.bound_catalog import (
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.trace import UNTRACED, Trace
-from acidsql.session.changes import SessionChanges
+from acidsql.session.changes import Changed, SessionChanges
 from acidsql.session.copying import SessionCopies
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
@@ -215,7 +215,12 @@ class Spine:
             find_files=self.engine.find_files,
             open_files=self._open_files,
             copies=self._copies(),
+            returned=self._relation_of,
         )
+
+    def _relation_of(self, table: Table) -> Table:
+        """A relation of rows that are to be written to a table."""
+        return self.frames.returned(table, self.settings.text("acidsql.frames.directory"))
 
     def _copies(self) -> SessionCopies:
         return SessionCopies(
@@ -356,7 +361,20 @@ class Spine:
             again = self._plan_again(source)
             assert isinstance(again, ChangePlan)
             plan = again
-        return self.changes.write(plan, source)
+        done = self.changes.write(plan, source)
+        if done.returning is None:
+            return done.result
+        return self._returned(done.returning, done, source)
+
+    def _returned(self, plan: ReadPlan, done: Changed, source: str) -> Result:
+        """The answer of RETURNING, of the rows that a statement has written: it is over."""
+        [read] = plan.query.reads
+        self.frames.fill(read.table, done.rows)
+        result = self.queries.read(plan, source)
+        self.frames.keep_for(result, plan.query.reads)
+        before = done.result
+        result.stats, result.warnings = before.stats, (*before.warnings, *result.warnings)
+        return result
 
     # ---- the catalog
 

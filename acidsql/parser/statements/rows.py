@@ -45,6 +45,7 @@ class Insert:
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
     by_name: Fragment | None = None
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ class Update:
     alias: Name | None
     assignments: tuple[Assignment, ...]
     where: Fragment | None
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,7 @@ class Delete:
     target: QualifiedName
     alias: Name | None
     where: Fragment | None
+    returning: Fragment | None = None
 
 
 class Match(StrEnum):
@@ -148,6 +151,7 @@ class Merge:
     source_columns: tuple[Name, ...] | None
     on: Fragment
     clauses: tuple[MergeClause, ...]
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,6 +156,12 @@ class Explainer:
         yield from self.change_engine(plan.action)
         yield from self.operators(plan.operators)
         yield from self.sinks(plan)
+        yield from self.returned(plan.returning)
+
+    def returned(self, plan: ReadPlan | None) -> Iterator[Node]:
+        """What is given back of the rows that are written, once they are committed."""
+        if plan is not None:
+            yield Node("give back rows as they are written", self.operators(plan.operators))
 
     def action(self, plan: WritePlan) -> Iterator[Node]:
         """What no step says: which columns and partitions a statement is about."""
@@ -295,7 +301,8 @@ class Explainer:
             children.append(
                 Node(f"{merge.heading(clause)}{named}", (*self.values(merge, clause), *below))
             )
-        return Node(title_of(plan), (*children, *self.ending(plan)))
+        returned = self.returned(plan.returning)
+        return Node(title_of(plan), (*children, *returned, *self.ending(plan)))
 
     def values(self, merge: BoundMerge, clause: BoundMergeClause) -> Iterator[Node]:
         """What EXTENDED adds of a clause: the value of each column it names."""

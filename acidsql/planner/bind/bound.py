@@ -106,6 +106,14 @@ class Telling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReturning:
+    """RETURNING: the query over the rows that are written; ``text``: the list, on one line."""
+
+    query: BoundQuery
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTelling:
     """A query of which something is told."""
 
@@ -185,6 +193,7 @@ class BoundInsert:
     truncated: tuple[tuple[str, str], ...] = ()
     stores: tuple[Stored, ...] | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
     copied: BoundCopy | None = None
+    returning: BoundReturning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,14 +243,19 @@ class BoundUpdate:
     changed: tuple[Column, ...]
     query: BoundQuery
     stores: tuple[Stored, ...] = field(default=(), compare=False, repr=False)
+    returning: BoundReturning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDelete:
-    """``query`` gives originalTransaction, bucket, rowId, then the partition columns."""
+    """``query`` gives originalTransaction, bucket, rowId, then the partition columns. With
+    ``returning`` it gives the table's columns before these, which ``stores`` are of.
+    """
 
     table: Table
     query: BoundQuery
+    stores: tuple[Stored, ...] = field(default=(), compare=False, repr=False)
+    returning: BoundReturning | None = None
 
 
 class MergeAction(StrEnum):
@@ -303,6 +317,7 @@ class BoundMerge:
     only_keys: bool = False
     on_columns: tuple[str, ...] = ()
     local: LocalMerge | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    returning: BoundReturning | None = None
 
     def shown(self, pieces: tuple[Piece, ...]) -> str:
         """A part of the statement as the user wrote it, on one line."""

@@ -35,6 +35,7 @@ from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
+from acidsql.planner.bind.returning import bind_returning
 from acidsql.planner.bind.tables import COMPUTED, default_of, default_sql, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
@@ -53,7 +54,8 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
         source = names.query(statement.source, insert_source)
     else:
         source = names.query_after((statement.with_clause,), statement.source)
-    return bound_insert(names, statement, table, partition, columns, source, statement.source.span)
+    bound = bound_insert(names, statement, table, partition, columns, source, statement.source.span)
+    return replace(bound, returning=bind_returning(names, statement.returning, table))
 
 
 def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiInsert:

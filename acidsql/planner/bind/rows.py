@@ -23,6 +23,7 @@ from acidsql.planner.bind.local.changes import local_delete, local_update, updat
 from acidsql.planner.bind.local.query_trees import LocalQuery
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_reported
+from acidsql.planner.bind.returning import bind_returning
 
 
 def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
@@ -54,7 +55,11 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     reported = [name for name, one in sets.items() if is_reported(names, one.value)]
     stores = updated(table, read.span, reported)
     return BoundUpdate(
-        table=table, changed=changed, query=replace(query, local=local), stores=stores
+        table=table,
+        changed=changed,
+        query=replace(query, local=local),
+        stores=stores,
+        returning=bind_returning(names, statement.returning, table, read.alias),
     )
 
 
@@ -78,9 +83,12 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     read = changed_target(names, statement.target, statement.alias)
     check_writable(read)
     analysis = Analysis(reads=[read])
+    returning = bind_returning(names, statement.returning, read.table, read.alias)
+    given = read.table.columns if returning is not None else ()
     head: tuple[Piece, ...] = (
         "SELECT ",
         *row_id_columns(read.alias),
+        *(piece for column in given for piece in (", ", *own_value(read, column))),
         partition_of(read),
         " FROM ",
         Slot(0),
@@ -94,10 +102,16 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
             read,
             None if where is None else names.tree(where),
             names.queries(analysis, read.span),
+            given,
         ),
         read.span,
     )
-    return BoundDelete(table=read.table, query=replace(query, local=local))
+    return BoundDelete(
+        table=read.table,
+        query=replace(query, local=local),
+        stores=updated(read.table, read.span) if given else (),
+        returning=returning,
+    )
 
 
 def partition_of(read: Read) -> str:

@@ -49,6 +49,10 @@ class _NoCopies:
         raise NotImplementedError
 
 
+def _no_rows(table: Table) -> Table:
+    raise BindError(f"no session gives rows of {table.name} back")
+
+
 def _no_files(files: FileSource) -> Table:
     raise BindError(f"no session reads {files.path}")
 
@@ -65,7 +69,7 @@ class Surroundings:
     in lower case; None is one that Spark's session has as a view. ``refreshed``: an attached
     table as its source tells it now. ``find_files``: those of a format at a path, or why only Spark
     reads them. ``open_files``: those that pyarrow reads, as a table. ``copies``: those of COPY
-    INTO.
+    INTO. ``returned``: a relation of rows that are to be written to a table.
     """
 
     catalog: Catalog
@@ -83,3 +87,4 @@ class Surroundings:
     open_files: OpenFiles = _no_files
     find_files: FindFiles = lambda kind, path: NotHere("files by their path")
     copies: Copies = field(default_factory=_NoCopies)
+    returned: Callable[[Table], Table] = _no_rows

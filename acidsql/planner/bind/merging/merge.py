@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import (
     NOTHING,
     BoundMerge,
     BoundMergeClause,
+    BoundReturning,
     MergeAction,
     bound_reads,
 )
@@ -43,6 +44,7 @@ from acidsql.planner.bind.local.scope import type_of
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.query_tree import output_columns, output_width
+from acidsql.planner.bind.returning import bind_returning
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bind.tables import default_of, default_value
 
@@ -103,7 +105,17 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         only_keys=binder.only_keys,
         on_columns=binder.on_columns,
         local=local,
+        returning=_returning(names, statement, read),
     )
+
+
+def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning | None:
+    """The list over the new rows; of those that are deleted no values are read."""
+    clause = statement.returning
+    deletes = any(isinstance(one.action, ast.MergeDelete) for one in statement.clauses)
+    if clause is not None and deletes:
+        raise UnsupportedStatementError("a MERGE that deletes gives no rows back", span=clause.span)
+    return bind_returning(names, clause, read.table, read.alias)
 
 
 def _without_sure(
