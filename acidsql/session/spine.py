@@ -64,7 +64,6 @@ from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.trace import UNTRACED, Trace
 from acidsql.session.changes import Changed, SessionChanges
-from acidsql.session.copying import SessionCopies
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
 from acidsql.session.transaction import SessionLocks, SessionTransaction
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from acidsql.compaction.health import TableHealth
     from acidsql.metastore.embedded import EmbeddedMetastore
     from acidsql.parser.parameters import Params
+    from acidsql.session.copying import SessionCopies
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
@@ -214,7 +214,7 @@ class Spine:
             refreshed=self._refreshed,
             find_files=self.engine.find_files,
             open_files=self._open_files,
-            copies=self._copies(),
+            copies=self._copies,
             returned=self._relation_of,
         )
 
@@ -223,6 +223,8 @@ class Spine:
         return self.frames.returned(table, self.settings.text("acidsql.frames.directory"))
 
     def _copies(self) -> SessionCopies:
+        from acidsql.session.copying import SessionCopies
+
         return SessionCopies(
             manager=self.open_store,
             frames=self.frames,

@@ -35,7 +35,6 @@ from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
-from acidsql.planner.bind.returning import bind_returning
 from acidsql.planner.bind.tables import COMPUTED, default_of, default_sql, has_check
 
 AnyInsert = ast.Insert | ast.InsertBranch
@@ -55,6 +54,10 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     else:
         source = names.query_after((statement.with_clause,), statement.source)
     bound = bound_insert(names, statement, table, partition, columns, source, statement.source.span)
+    if statement.returning is None:
+        return bound
+    from acidsql.planner.bind.returning import bind_returning
+
     return replace(bound, returning=bind_returning(names, statement.returning, table))
 
 

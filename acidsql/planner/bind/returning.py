@@ -25,13 +25,11 @@ _NOT_IN_A_LIST = frozenset(
 
 
 def bind_returning(
-    names: Names, clause: ast.Fragment | None, table: Table, alias: str | None = None
-) -> BoundReturning | None:
+    names: Names, clause: ast.Fragment, table: Table, alias: str | None = None
+) -> BoundReturning:
     """The list behind RETURNING. ``alias``: what its columns may be qualified by, the name of the
     table without one. Errors are at its place.
     """
-    if clause is None:
-        return None
     _check(names, clause, table)
     relation = names.around.returned(table)
     known = alias or table.name.table

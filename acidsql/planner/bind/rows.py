@@ -17,13 +17,12 @@ from acidsql.expressions.query_text import Piece, Slot
 from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
-from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
+from acidsql.planner.bind.bound import BoundDelete, BoundReturning, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_reported
-from acidsql.planner.bind.returning import bind_returning
 
 
 def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
@@ -59,7 +58,7 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
         changed=changed,
         query=replace(query, local=local),
         stores=stores,
-        returning=bind_returning(names, statement.returning, table, read.alias),
+        returning=_returning(names, statement, read),
     )
 
 
@@ -83,7 +82,7 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     read = changed_target(names, statement.target, statement.alias)
     check_writable(read)
     analysis = Analysis(reads=[read])
-    returning = bind_returning(names, statement.returning, read.table, read.alias)
+    returning = _returning(names, statement, read)
     given = read.table.columns if returning is not None else ()
     head: tuple[Piece, ...] = (
         "SELECT ",
@@ -112,6 +111,16 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
         stores=updated(read.table, read.span) if given else (),
         returning=returning,
     )
+
+
+def _returning(
+    names: Names, statement: ast.Update | ast.Delete, read: Read
+) -> BoundReturning | None:
+    if statement.returning is None:
+        return None
+    from acidsql.planner.bind.returning import bind_returning
+
+    return bind_returning(names, statement.returning, read.table, read.alias)
 
 
 def partition_of(read: Read) -> str:

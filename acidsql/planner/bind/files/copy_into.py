@@ -39,7 +39,7 @@ def bind_copy_into(names: Names, statement: ast.CopyInto) -> BoundInsert | Bound
     _check_transactional(table, statement)
     partition = bind_partition(names, table, insert)
     wanted = insert_columns(names, table, statement.columns, partition)
-    copies = names.around.copies
+    copies = names.around.copies()
     source = _source(names, statement)
     with_place = _Placed(statement.path.span, names.source)
     with with_place:

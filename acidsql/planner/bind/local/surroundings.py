@@ -35,18 +35,8 @@ class Copies(Protocol):
         """The rows that fit, and what is known of the others; they wait to be read."""
 
 
-class _NoCopies:
-    def stamps(self, source: FileSource) -> tuple[FileStamp, ...]:
-        raise BindError(f"no session reads {source.path}")
-
-    def taken(self, table: Table, files: Sequence[FileStamp]) -> frozenset[FileStamp]:
-        raise NotImplementedError
-
-    def columns(self, source: FileSource, file: FileStamp) -> tuple[str, ...] | None:
-        raise NotImplementedError
-
-    def relations(self, files: CopiedFiles) -> tuple[Table, Table]:
-        raise NotImplementedError
+def _no_copies() -> Copies:
+    raise BindError("no session takes files")
 
 
 def _no_rows(table: Table) -> Table:
@@ -68,8 +58,8 @@ class Surroundings:
     expressions mean in the session. ``frames``: what the session was given to be read under names
     in lower case; None is one that Spark's session has as a view. ``refreshed``: an attached
     table as its source tells it now. ``find_files``: those of a format at a path, or why only Spark
-    reads them. ``open_files``: those that pyarrow reads, as a table. ``copies``: those of COPY
-    INTO. ``returned``: a relation of rows that are to be written to a table.
+    reads them. ``open_files``: those that pyarrow reads, as a table. ``copies``: what
+    COPY INTO asks. ``returned``: a relation of rows that are to be written to a table.
     """
 
     catalog: Catalog
@@ -86,5 +76,5 @@ class Surroundings:
     refreshed: Callable[[Table], Table] = lambda table: table
     open_files: OpenFiles = _no_files
     find_files: FindFiles = lambda kind, path: NotHere("files by their path")
-    copies: Copies = field(default_factory=_NoCopies)
+    copies: Callable[[], Copies] = _no_copies
     returned: Callable[[Table], Table] = _no_rows

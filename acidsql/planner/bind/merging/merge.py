@@ -44,7 +44,6 @@ from acidsql.planner.bind.local.scope import type_of
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.query_tree import output_columns, output_width
-from acidsql.planner.bind.returning import bind_returning
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
 from acidsql.planner.bind.tables import default_of, default_value
 
@@ -112,9 +111,13 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
 def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning | None:
     """The list over the new rows; of those that are deleted no values are read."""
     clause = statement.returning
+    if clause is None:
+        return None
     deletes = any(isinstance(one.action, ast.MergeDelete) for one in statement.clauses)
-    if clause is not None and deletes:
+    if deletes:
         raise UnsupportedStatementError("a MERGE that deletes gives no rows back", span=clause.span)
+    from acidsql.planner.bind.returning import bind_returning
+
     return bind_returning(names, clause, read.table, read.alias)
 
 
