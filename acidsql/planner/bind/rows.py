@@ -18,7 +18,7 @@ from acidsql.expressions.spark_words import identifier, row_id_columns, store_ca
 from acidsql.expressions.tree import Call, parts_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
-from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
+from acidsql.planner.bind.bound import BoundDelete, BoundReturning, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery
@@ -61,7 +61,11 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     reported = [name for name, one in sets.items() if is_reported(names, one.value)]
     stores = updated(table, read.span, reported)
     return BoundUpdate(
-        table=table, changed=changed, query=replace(query, local=local), stores=stores
+        table=table,
+        changed=changed,
+        query=replace(query, local=local),
+        stores=stores,
+        returning=_returning(names, statement, read),
     )
 
 
@@ -95,9 +99,12 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     read = changed_target(names, statement.target, statement.alias)
     check_writable(read)
     analysis = Analysis(reads=[read])
+    returning = _returning(names, statement, read)
+    given = read.table.columns if returning is not None else ()
     head: tuple[Piece, ...] = (
         "SELECT ",
         *row_id_columns(read.alias),
+        *(piece for column in given for piece in (", ", *own_value(read, column))),
         partition_of(read),
         " FROM ",
         Slot(0),
@@ -111,10 +118,26 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
             read,
             None if where is None else names.tree(where),
             names.queries(analysis, read.span),
+            given,
         ),
         read.span,
     )
-    return BoundDelete(table=read.table, query=replace(query, local=local))
+    return BoundDelete(
+        table=read.table,
+        query=replace(query, local=local),
+        stores=updated(read.table, read.span) if given else (),
+        returning=returning,
+    )
+
+
+def _returning(
+    names: Names, statement: ast.Update | ast.Delete, read: Read
+) -> BoundReturning | None:
+    if statement.returning is None:
+        return None
+    from acidsql.planner.bind.returning import bind_returning
+
+    return bind_returning(names, statement.returning, read.table, read.alias)
 
 
 def partition_of(read: Read) -> str:

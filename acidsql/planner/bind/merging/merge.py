@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import (
     NOTHING,
     BoundMerge,
     BoundMergeClause,
+    BoundReturning,
     MergeAction,
     bound_reads,
 )
@@ -103,7 +104,21 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         only_keys=binder.only_keys,
         on_columns=binder.on_columns,
         local=local,
+        returning=_returning(names, statement, read),
     )
+
+
+def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning | None:
+    """The list over the new rows; of those that are deleted no values are read."""
+    clause = statement.returning
+    if clause is None:
+        return None
+    deletes = any(isinstance(one.action, ast.MergeDelete) for one in statement.clauses)
+    if deletes:
+        raise UnsupportedStatementError("a MERGE that deletes gives no rows back", span=clause.span)
+    from acidsql.planner.bind.returning import bind_returning
+
+    return bind_returning(names, clause, read.table, read.alias)
 
 
 def _without_sure(
