@@ -41,6 +41,7 @@ class Stats:
 
     ``clauses``: of a MERGE the rows of each WHEN clause, of a multi-insert those of each leg:
     ("WHEN MATCHED AND s.n > 0 THEN UPDATE", 3). ``rows_copied``: into files that no table has.
+    ``rows_rejected``, ``files_taken``, ``files_skipped``: of COPY INTO.
     ``steps``: of the plan that ran, with what each came to. ``lost``: values that were stored, and
     are not what they were; ``warnings``: what else the user should know.
     """
@@ -50,6 +51,9 @@ class Stats:
     rows_updated: int = 0
     rows_deleted: int = 0
     rows_copied: int = 0
+    rows_rejected: int = 0
+    files_taken: int = 0
+    files_skipped: int = 0
     clauses: tuple[tuple[str, int], ...] = ()
     txn_id: int | None = None
     write_ids: Mapping[str, int] = field(default_factory=dict)
@@ -63,6 +67,19 @@ class Stats:
     @property
     def rows_changed(self) -> int:
         return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+    @property
+    def counts(self) -> tuple[tuple[int, str, str], ...]:
+        """Each number, with what is counted and what became of it: (3, "row", "inserted")."""
+        return (
+            (self.rows_inserted, "row", "inserted"),
+            (self.rows_updated, "row", "updated"),
+            (self.rows_deleted, "row", "deleted"),
+            (self.rows_copied, "row", "written"),
+            (self.rows_rejected, "row", "rejected"),
+            (self.files_taken, "file", "taken"),
+            (self.files_skipped, "file", "skipped"),
+        )
 
 
 def warnings_of(stats: Stats) -> list[Warning]:
@@ -337,11 +354,7 @@ class Result:
         from acidsql.result_html import count_of
 
         stats = self.stats
-        counts = [(stats.rows_inserted, "inserted"), (stats.rows_updated, "updated")]
-        counts.append((stats.rows_deleted, "deleted"))
-        parts = [f"{count_of(number, 'row')} {verb}" for number, verb in counts if number]
-        if stats.rows_copied:
-            parts.append(f"{count_of(stats.rows_copied, 'row')} written")
+        parts = [f"{count_of(n, what)} {became}" for n, what, became in stats.counts if n]
         if not parts:
             changes = stats.statement in ("INSERT", "UPDATE", "DELETE", "MERGE")
             parts = ["no rows changed" if changes else "done"]

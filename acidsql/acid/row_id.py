@@ -8,6 +8,8 @@ from acidsql.acid.ids import WriteId
 
 ROW_ID_COLUMN = "ROW__ID"
 """The hidden column that shows it."""
+RETURNED_ROW_ID = "acidsql_row_id"
+"""The name of it in rows that a statement gives back, and what those of its parts begin with."""
 ROW_ID_PARTS = ("writeid", "bucketid", "rowid")
 """Its fields, as users see them, in the order of ID_FIELDS."""
 

@@ -9,10 +9,10 @@ columns of that statement; the tables are said all the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import ForeignTable, SparkRelation, Table
 from acidsql.errors import Error, Span
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.lazy_dataclass import dataclass
@@ -56,12 +56,14 @@ Source = tuple[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class Lineage:
-    """``inputs`` and ``outputs`` by name. ``columns``: for columns of outputs, by table and name,
+    """``inputs`` and ``outputs`` by name. ``foreign``: tables of other catalogs that are read.
+    ``columns``: for columns of outputs, by table and name,
     what they were made of; those that nobody can tell of are left out.
     """
 
     inputs: dict[str, Table] = field(default_factory=dict)
     outputs: dict[str, Table] = field(default_factory=dict)
+    foreign: dict[ForeignTable, None] = field(default_factory=dict)
     columns: dict[Source, set[Source]] = field(default_factory=dict)
 
 
@@ -71,7 +73,7 @@ def lineage_of(plans: Iterable[Plan]) -> Lineage:
     for plan in plans:
         match carried_out(plan):
             case ReadPlan(query=query):
-                _read(lineage, query.reads)
+                _read(lineage, query)
             case WritePlan() | MergePlan() | MultiInsertPlan() as change:
                 for leg in legs_of(change):
                     _write(lineage, leg)
@@ -83,8 +85,11 @@ def lineage_of(plans: Iterable[Plan]) -> Lineage:
     return lineage
 
 
-def _read(lineage: Lineage, reads: Iterable[BoundRead]) -> None:
-    lineage.inputs.update((str(read.table.name), read.table) for read in reads)
+def _read(lineage: Lineage, query: BoundQuery | BoundMerge) -> None:
+    lineage.inputs.update((str(read.table.name), read.table) for read in query.reads)
+    for relation in query.views:
+        if isinstance(relation, ForeignTable):
+            lineage.foreign[replace(relation, version="")] = None
 
 
 def _create(lineage: Lineage, action: BoundCreateTableAs) -> None:
@@ -92,7 +97,7 @@ def _create(lineage: Lineage, action: BoundCreateTableAs) -> None:
     choose is left out.
     """
     query, name = action.query, str(action.table.name)
-    _read(lineage, query.reads)
+    _read(lineage, query)
     lineage.outputs[name] = action.table
     for column, sources in _traced(query.text, query.reads, query.views, None).items():
         lineage.columns[name, column] = sources
@@ -101,11 +106,12 @@ def _create(lineage: Lineage, action: BoundCreateTableAs) -> None:
 def _write(lineage: Lineage, leg: WritePlan | MergePlan) -> None:
     lineage.outputs[str(leg.table.name)] = leg.table
     if isinstance(leg, MergePlan):
-        _read(lineage, leg.merge.reads)
+        _read(lineage, leg.merge)
         columns = _merge_columns(leg.merge)
     else:
         query = leg.query
-        _read(lineage, () if query is None else query.reads)
+        if query is not None:
+            _read(lineage, query)
         columns = _columns(leg.action)
     for name, sources in columns.items():
         lineage.columns.setdefault((str(leg.table.name), name), set()).update(sources)
@@ -158,7 +164,7 @@ def _target(merge: BoundMerge) -> Iterator[Piece]:
 def _traced(
     text: QueryText,
     reads: Sequence[BoundRead],
-    views: Sequence[str],
+    views: Sequence[SparkRelation],
     wanted: Mapping[int, str] | None,
 ) -> dict[str, set[Source]]:
     """What the columns of a query are made of; ``wanted``: names for their places, None: those of

@@ -19,10 +19,17 @@ def namespace_of(warehouse: str) -> str:
 
 
 def operator_lineage(lineage: Lineage, namespace: str) -> OperatorLineage:
-    """Inputs and outputs with their columns' types, outputs with what their columns are made of."""
+    """Inputs and outputs with their columns' types, outputs with what their columns are made of. A
+    table of another catalog has the catalog as its namespace.
+    """
     from airflow.providers.openlineage.extractors import OperatorLineage
+    from openlineage.client.event_v2 import Dataset
 
     inputs = [_dataset(name, table, namespace) for name, table in lineage.inputs.items()]
+    inputs += [
+        Dataset(namespace=f"spark-catalog://{table.parts[0]}", name=".".join(table.parts[1:]))
+        for table in lineage.foreign
+    ]
     outputs = []
     for name, table in lineage.outputs.items():
         dataset = _dataset(name, table, namespace)

@@ -14,6 +14,7 @@ from acidsql.parser.statements import (
     AnalyzeTable,
     Commit,
     Copy,
+    CopyInto,
     Delete,
     Describe,
     DescribeChanges,
@@ -51,7 +52,7 @@ from acidsql.parser.statements import (
     UseDatabase,
 )
 
-_CHANGES = (Insert, MultiInsert, Update, Delete, Merge, LoadData, TruncateTable)
+_CHANGES = (Insert, MultiInsert, CopyInto, Update, Delete, Merge, LoadData, TruncateTable)
 _TRANSACTIONS = (StartTransaction, Commit, Rollback, SetAutocommit)
 _HARMLESS = (
     Query,

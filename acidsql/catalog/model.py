@@ -102,6 +102,31 @@ class Storage:
     serde_properties: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignTable:
+    """A table of another catalog of Spark's, as a query names it. ``parts``: its names, from the
+    catalog on. ``version``: the words that ask for an older state of it, "" for the newest.
+    """
+
+    parts: tuple[str, ...]
+    version: str = ""
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+    @property
+    def view(self) -> str:
+        """The name of the view that shows its rows. Of those of views the case of letters is
+        nothing, of those of foreign tables it may be.
+        """
+        text = f"{self} {self.version}".strip()
+        return text if text == text.lower() else f"{text} {text.encode().hex()}"
+
+
+SparkRelation = str | ForeignTable
+"""What only Spark knows: a view of its session, by name, or a table of another catalog."""
+
+
 class ConstraintKind(StrEnum):
     PRIMARY_KEY = "PRIMARY KEY"
     FOREIGN_KEY = "FOREIGN KEY"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
 from acidsql.lazy_dataclass import dataclass
 
@@ -35,6 +36,23 @@ class FileSource:
     def name(self) -> str:
         """What their columns may be qualified by: the name of the file without its endings."""
         return self.path.rpartition("/")[2].partition(".")[0].lower() or self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedFiles:
+    """Files whose rows become those of a table. ``columns``: of the table, which the files' are, in
+    their order or ``by_name``; ``some_columns``: these were named, so that files may have others.
+    ``not_null``: those that hold no NULL. ``keeps_rejected``: rows that do not fit are kept, and no
+    error.
+    """
+
+    source: FileSource
+    files: tuple[FileStamp, ...]
+    columns: tuple[Column, ...]
+    not_null: tuple[str, ...] = ()
+    by_name: bool = False
+    some_columns: bool = False
+    keeps_rejected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

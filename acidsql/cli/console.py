@@ -91,14 +91,12 @@ def change_summary(stats: Stats, seconds: float | None) -> str:
 
 
 def _counts(stats: Stats) -> Sequence[str]:
-    counts = {
-        "inserted": stats.rows_inserted,
-        "updated": stats.rows_updated,
-        "deleted": stats.rows_deleted,
-        "written": stats.rows_copied,
-    }
-    shown = {did: n for did, n in counts.items() if n or _CHANGES.get(stats.statement) == did}
-    return [f"{counted(n, 'row')} {did}" for did, n in shown.items()]
+    always = _CHANGES.get(stats.statement)
+    return [
+        f"{counted(number, what)} {became}"
+        for number, what, became in stats.counts
+        if number or became == always
+    ]
 
 
 def _write_ids(stats: Stats) -> Sequence[str]:

@@ -17,6 +17,8 @@ from acidsql.commit.recovery import hide
 from acidsql.commit.unit_of_work import Done, Leg, Store, UnitOfWork
 from acidsql.errors import Error, ExecutionError, FormatError
 from acidsql.plan.operators import COMMIT
+from acidsql.plan.plans import WritePlan
+from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.run.engine import Engine
 from acidsql.run.target import Work
 from acidsql.run.trace import Trace
@@ -31,6 +33,7 @@ from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap
 from acidsql.txn.runs import Run, RunRequest, digest_of
+from acidsql.txn.taken import Taken, TakenFile
 from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 
 
@@ -48,6 +51,8 @@ class TransactionWork(UnitOfWork):
         self.request: RunRequest | None = None
         """What its commit is recorded as, if it has carried out ``statements`` that change rows."""
         self.statements: list[str] = []
+        self.taken: list[Taken] = []
+        """The files whose rows it has, which its commit puts on record."""
 
     @classmethod
     def begin(
@@ -102,6 +107,7 @@ class TransactionWork(UnitOfWork):
             updated + sum(one.written.updated for one in done),
             deleted + sum(one.written.deleted for one in done),
         )
+        self.taken += (taken for leg in legs if (taken := _taken_by(leg)) is not None)
         return done
 
     def _recorded(self) -> Run | None:
@@ -185,7 +191,8 @@ class TransactionWork(UnitOfWork):
             crash_points.reached("written")
             interrupts.too_late()
             by_rows = self._publisher.by_rows
-            self.txn.commit(self._compare if by_rows else None, self._recorded())
+            compare = self._compare if by_rows else None
+            self.txn.commit(compare, self._recorded(), self.taken)
 
     def _announce(self) -> None:
         """Records what is written to, so that it is found if the process dies; and nothing gets a
@@ -260,6 +267,17 @@ class TransactionWork(UnitOfWork):
             )
             for root in self._pending.roots.values()
         ]
+
+
+def _taken_by(leg: Leg) -> Taken | None:
+    """The files that a COPY INTO .. ONCE takes."""
+    match leg:
+        case WritePlan(
+            table=table, action=BoundInsert(copied=BoundCopy(once=True, files=(_, *_) as files))
+        ):
+            identities = tuple(map(TakenFile.of, files))
+            return Taken(table=table.name, table_id=table.table_id, files=identities)
+    return None
 
 
 def _clash(

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from acidsql import crash_points
 from acidsql.acid.ids import MAX_STATEMENT_ID, StatementId, TxnId, WriteId
@@ -35,6 +35,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.facts import words_of
 from acidsql.plan.operators import PUBLISH, Ran
 from acidsql.plan.plans import MergePlan, WritePlan, numbered_from
+from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.result import Stats
 from acidsql.run.engine import Engine
 from acidsql.run.target import Work
@@ -43,6 +44,9 @@ from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written
 from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Leg = WritePlan | MergePlan
 
@@ -86,6 +90,8 @@ class UnitOfWork(ABC):
         self._pending = PendingWrites()
         self._statements = 0
         self._moved: list[str] = []
+        self.returned: tuple[pa.Table, ...] = ()
+        """The rows that the last statement gives back."""
 
     @property
     def has_written(self) -> bool:
@@ -113,10 +119,12 @@ class UnitOfWork(ABC):
         """
         before = self._pending.begin_statement()
         try:
-            return [self._run(leg, before) for leg in legs]
+            done = [self._run(leg, before) for leg in legs]
         except BaseException:
             self._pending.restore(before)
             raise
+        self.returned = tuple(rows for one in done for rows in one.written.returned)
+        return done
 
     def _run(self, leg: Leg, before: Roots) -> Done:
         numbered = self._numbered(leg)
@@ -232,12 +240,17 @@ def carry_out(legs: Sequence[Leg], work: UnitOfWork, *, ends: bool, warehouse: s
 def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], warehouse: str) -> Stats:
     written = [one.written for one in done]
     known, tables = work.write_ids, [one.leg.table.name for one in done]
-    several = len(done) > 1 or isinstance(done[0].leg, MergePlan)
+    copied = copied_by(done[0].leg)
+    several = copied is None and (len(done) > 1 or isinstance(done[0].leg, MergePlan))
+    rejected = 0 if copied is None else sum(one.inserted for one in written[1:])
     directories = (directory for one in written for directory in one.directories)
     return Stats(
-        rows_inserted=sum(one.inserted for one in written),
+        rows_inserted=sum(one.inserted for one in written) - rejected,
         rows_updated=sum(one.updated for one in written),
         rows_deleted=sum(one.deleted for one in written),
+        rows_rejected=rejected,
+        files_taken=0 if copied is None else len(copied.files),
+        files_skipped=0 if copied is None else copied.skipped,
         clauses=tuple(clause for one in done for clause in one.clauses) if several else (),
         txn_id=work.txn_id,
         write_ids={str(table): known[table] for table in tables if table in known},
@@ -247,6 +260,14 @@ def _stats(work: UnitOfWork, done: Sequence[Done], ended: tuple[Ran, ...], wareh
         lost=_lost(done),
         warnings=tuple(warning for one in written for warning in one.warnings),
     )
+
+
+def copied_by(leg: Leg) -> BoundCopy | None:
+    """What a COPY INTO is about beside rows."""
+    match leg:
+        case WritePlan(action=BoundInsert(copied=copied)):
+            return copied
+    return None
 
 
 def _lost(done: Sequence[Done]) -> tuple[Lost, ...]:

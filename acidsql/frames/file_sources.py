@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from acidsql.catalog.path_relation import FileSource, FileStamp
 from acidsql.errors import BindError, DataError
 from acidsql.files.urls import absolute, path_of, split_url
 from acidsql.frames.batches import Batches
+from acidsql.frames.csv_records import Dialect, dialect_of
 from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
 
 FIRST_BYTES = 16 << 20
@@ -48,10 +49,11 @@ def stamps_of(source: FileSource) -> tuple[FileStamp, ...]:
         paths = sorted(one for one in glob.glob(path) if os.path.isfile(one))
     if not paths:
         raise BindError(f'no file is named like "{source.path}"')
-    return tuple(map(_stamp, paths))
+    return tuple(map(stamp_of, paths))
 
 
-def _stamp(path: str) -> FileStamp:
+def stamp_of(path: str) -> FileStamp:
+    """A file as it is now. BindError if it is none."""
     try:
         status = os.stat(path)
         if not os.path.isfile(path):
@@ -75,7 +77,7 @@ def batches_of(source: FileSource, stamps: Sequence[FileStamp]) -> Batches:
     """The columns of files; their rows are read when they are asked for. BindError, DataError."""
     schemas: list[pa.Schema] = []
     for stamp in stamps:
-        with _named_in_errors(stamp.path), _opened(source, stamp.path, None) as reader:
+        with _placed_in_errors(source, stamp), _opened(source, stamp.path, None) as reader:
             schemas.append(reader.schema)
         if source.kind != "json" and sorted(schemas[-1].names) != sorted(schemas[0].names):
             raise BindError(
@@ -102,12 +104,10 @@ def _rows(
     source: FileSource, stamps: Sequence[FileStamp], stored: pa.Schema, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     for stamp in stamps:
-        if _stamp(stamp.path) != stamp:
-            raise DataError(
-                f'the file "{stamp.path}" was changed while the statement began',
-                hint="Run the statement again.",
-            )
-        with _named_in_errors(stamp.path), _opened(source, stamp.path, stored) as reader:
+        if stamp_of(stamp.path) != stamp:
+            raise changed_error(stamp.path)
+        reading = _placed_in_errors(source, stamp, stored)
+        with reading, _opened(source, stamp.path, stored) as reader:
             for batch in reader:
                 columns = (batch.column(name) for name in schema.names)
                 pairs = zip(columns, schema.types, strict=True)
@@ -116,7 +116,7 @@ def _rows(
 
 
 @contextmanager
-def _named_in_errors(path: str) -> Iterator[None]:
+def named_in_errors(path: str) -> Iterator[None]:
     """Turns what pyarrow says of a file into a DataError that names it."""
     try:
         yield
@@ -124,6 +124,30 @@ def _named_in_errors(path: str) -> Iterator[None]:
         raise DataError(
             f'the file "{path}" cannot be read', detail=str(error).split(". Detail:")[0]
         ) from error
+
+
+@contextmanager
+def _placed_in_errors(
+    source: FileSource, stamp: FileStamp, schema: pa.Schema | None = None
+) -> Iterator[None]:
+    """Does what ``named_in_errors`` does; of CSV the error has the line, which pyarrow does not
+    know.
+    """
+    with named_in_errors(stamp.path):
+        try:
+            yield
+        except pa.ArrowInvalid:
+            if source.kind == "csv":
+                from acidsql.frames.copying.copied import check_lines
+
+                check_lines(source, stamp, schema)
+            raise
+
+
+def changed_error(path: str) -> DataError:
+    return DataError(
+        f'the file "{path}" was changed while the statement began', hint="Run the statement again."
+    )
 
 
 def _shown_type(kind: pa.DataType) -> pa.DataType:
@@ -147,16 +171,22 @@ def _opened(source: FileSource, path: str, schema: pa.Schema | None) -> Iterator
         match source.kind:
             case "csv":
                 stream = stack.enter_context(pa.input_stream(path, compression="detect"))
-                yield _csv(stream, path, dict(source.options), schema)
+                yield _csv(stream, dialect_of(path, dict(source.options)), schema)
             case "json":
                 stream = stack.enter_context(pa.input_stream(path, compression="detect"))
                 yield _json(stream, schema)
             case _:
-                with open(path, "rb") as file:
-                    is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
-                mapped = stack.enter_context(pa.memory_map(path))
-                opened = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
-                yield _ArrowReader(opened) if is_file else opened
+                yield stack.enter_context(opened_arrow(path))
+
+
+@contextmanager
+def opened_arrow(path: str) -> Iterator[_Reader]:
+    """A file or a stream of Arrow's."""
+    with open(path, "rb") as file:
+        is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
+    with pa.memory_map(path) as mapped:
+        opened = pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        yield _ArrowReader(opened) if is_file else opened
 
 
 class _ArrowReader:
@@ -171,25 +201,23 @@ class _ArrowReader:
             yield self._file.get_batch(number)
 
 
-def _csv(
-    stream: pa.NativeFile, path: str, options: Mapping[str, Any], schema: pa.Schema | None
-) -> _Reader:
+def _csv(stream: pa.NativeFile, dialect: Dialect, schema: pa.Schema | None) -> _Reader:
     from pyarrow import csv
 
     reader: _Reader = csv.open_csv(
         stream,
         read_options=csv.ReadOptions(
             block_size=FIRST_BYTES,
-            autogenerate_column_names=not options.get("header", True),
-            skip_rows=options.get("skip", 0),
+            autogenerate_column_names=not dialect.header,
+            skip_rows=dialect.skip,
         ),
         parse_options=csv.ParseOptions(
-            delimiter=options.get("delimiter") or ("\t" if ".tsv" in path.lower() else ","),
-            quote_char=options.get("quote", '"') or False,
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote or False,
             newlines_in_values=True,
         ),
         convert_options=csv.ConvertOptions(
-            null_values=["", options.get("null", "")],
+            null_values=dialect.nulls,
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
             column_types=schema,

@@ -12,7 +12,10 @@ from acidsql.errors import Error, InterfaceError, Span
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from acidsql.catalog.path_relation import FileSource
+    import pyarrow as pa
+
+    from acidsql.catalog.path_relation import CopiedFiles, FileSource, FileStamp
+    from acidsql.frames.returned import Returned
     from acidsql.frames.spooling import Frame
 
 
@@ -43,6 +46,7 @@ class Frames:
     _frames: dict[str, Frame | None] = field(default_factory=dict)
     _kept: list[Frame] = field(default_factory=list)
     _files: dict[tuple[object, ...], Frame] = field(default_factory=dict)
+    _returned: dict[str, Returned] = field(default_factory=dict)
 
     def relations(self) -> Mapping[str, Table | None]:
         """What the binder reads under each name."""
@@ -111,6 +115,48 @@ class Frames:
             self._files[key] = Frame.unread(source.name, batches, directory)
         return self._files[key].table
 
+    def copied_columns(self, source: FileSource, file: FileStamp) -> tuple[str, ...] | None:
+        """The names of a file's columns, None where it has none. BindError, DataError."""
+        from acidsql.frames.copying.pieces import file_columns
+        from acidsql.frames.file_sources import named_in_errors
+        from acidsql.frames.matching import by_lower_name
+
+        with named_in_errors(file.path):
+            names = file_columns(source, file)
+        by_lower_name(names or ())
+        return None if names is None else tuple(names)
+
+    def of_copied(self, files: CopiedFiles, directory: str) -> tuple[Table, Table]:
+        """Relations of the rows of files that fit the columns of a table, and of those that do
+        not. They wait to be read, in this order.
+        """
+        from acidsql.frames.copying.copied import CopiedRows
+        from acidsql.frames.spooling import Frame
+
+        fitting, misfits = (files, "rows"), (files, "misfits")
+        if fitting not in self._files:
+            rows, name = CopiedRows(files), files.source.name
+            columns = files.columns
+            self._files[fitting] = Frame.unread(name, rows.fitting(), directory, columns)
+            self._files[misfits] = Frame.unread(f"{name}_rejects", rows.misfits(), directory)
+        return self._files[fitting].table, self._files[misfits].table
+
+    # ---- rows that statements give back
+
+    def returned(self, table: Table, directory: str) -> Table:
+        """A relation of the rows that are to be written to a table, which ``fill`` gives it."""
+        from acidsql.frames.returned import Returned
+
+        relation = Returned(table, directory)
+        location = relation.frame.table.location
+        self._files[location,] = relation.frame
+        self._returned[location] = relation
+        return relation.frame.table
+
+    def fill(self, relation: Table, rows: Sequence[pa.Table]) -> None:
+        """Gives a relation of ``returned`` its rows."""
+        self._returned.pop(relation.location).fill(list(rows))
+
     def read_files(self, reads: Iterable[_Placed]) -> None:
         """Reads the rows of files that a statement is about to ask for. DataError, at the place
         where it names them.
@@ -132,11 +178,13 @@ class Frames:
             yield
         finally:
             self._files.clear()
+            self._returned.clear()
 
     def close(self) -> None:
         """Forgets all frames."""
         self._frames.clear()
         self._files.clear()
+        self._returned.clear()
         self._kept.clear()
 
 

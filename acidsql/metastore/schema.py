@@ -18,7 +18,7 @@ from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.tables import DBS, METADATA, VERSION
 from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
 
-SCHEMA = 13
+SCHEMA = 14
 """Raised with each change of the tables."""
 
 MOVED = "moved"

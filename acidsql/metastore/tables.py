@@ -302,6 +302,20 @@ WRITTEN_DIRECTORIES = Table(
 they hold, until a cleaner takes them away: so that files which get lost are missed.
 """
 
+TAKEN_FILES = Table(
+    "TAKEN_FILES",
+    METADATA,
+    Column("TF_TBL_ID", Id, ForeignKey(TBLS.c.TBL_ID, ondelete="CASCADE"), primary_key=True),
+    Column("TF_PATH", String(4000), primary_key=True),
+    Column("TF_SIZE", BigInteger, primary_key=True),
+    Column("TF_MTIME", BigInteger, primary_key=True),
+    Column("TF_TXNID", BigInteger, nullable=False),
+    Column("TF_TIME", BigInteger, nullable=False),
+)
+"""Ours: the files whose rows a table has taken by COPY INTO .. ONCE; see txn.taken. TF_MTIME: in
+nanoseconds; TF_TIME: when its transaction was committed, in milliseconds.
+"""
+
 KEY_CONSTRAINTS = Table(
     "KEY_CONSTRAINTS",
     METADATA,

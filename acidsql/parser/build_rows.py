@@ -11,6 +11,7 @@ from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     Assignment,
     Copy,
+    CopyInto,
     CopyOption,
     Delete,
     DescribeQuery,
@@ -56,7 +57,14 @@ def insert(node: Node, text: str) -> Insert:
         partition=pieces.partition(target),
         if_not_exists=_if_not_exists(target),
         by_name=by_name,
+        returning=_returning(node),
     )
+
+
+def _returning(node: Node) -> Fragment | None:
+    """The list behind RETURNING."""
+    clause = node.node("returning")
+    return None if clause is None else pieces.fragment(clause, "RETURNED")
 
 
 def _target(node: Node) -> Node:
@@ -74,7 +82,7 @@ def _if_not_exists(target: Node) -> bool:
 
 def _by_name(target: Node, text: str) -> Fragment | None:
     """The words BY NAME, if they are there. ParseError beside a list of columns."""
-    clause, columns = pieces.once(target, "by_name"), target.node("columns")
+    clause, columns = pieces.once(target, "by_name"), pieces.once(target, "columns")
     if clause is not None and columns is not None:
         raise ParseError("BY NAME takes no list of columns", span=columns.span)
     return None if clause is None else pieces.cut(clause.span, text)
@@ -116,10 +124,19 @@ def update(node: Node, text: str) -> Update:
     return Update(
         span=node.span,
         target=pieces.table_name(node),
-        alias=pieces.alias(node),
+        alias=_alias(node),
         assignments=_assignments(node),
         where=pieces.where(node),
+        returning=_returning(node),
     )
+
+
+def _alias(node: Node) -> Name | None:
+    """The other name of a target. ParseError for RETURNING without its list, which would be one."""
+    alias = pieces.alias(node)
+    if alias is not None and alias.text.upper() == "RETURNING":
+        raise ParseError("RETURNING wants a list of expressions", span=alias.span)
+    return alias
 
 
 def _assignments(node: Node) -> tuple[Assignment, ...]:
@@ -133,8 +150,9 @@ def delete(node: Node, text: str) -> Delete:
     return Delete(
         span=node.span,
         target=pieces.table_name(node),
-        alias=pieces.alias(node),
+        alias=_alias(node),
         where=pieces.where(node),
+        returning=_returning(node),
     )
 
 
@@ -150,6 +168,7 @@ def merge(node: Node, text: str) -> Merge:
         source_columns=pieces.columns(source),
         on=pieces.fragment(node, "EXPRESSION"),
         clauses=tuple(_merge_clause(clause, text) for clause in node.nodes("merge_clause")),
+        returning=_returning(node),
     )
 
 
@@ -204,18 +223,37 @@ def _merge_insert(node: Node, text: str) -> MergeInsert:
 
 
 def copy(node: Node, text: str) -> Copy:
-    options = tuple(_option(option, text) for option in node.nodes("copy_option"))
+    return Copy(
+        span=node.span,
+        source=pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node),
+        path=path(node),
+        options=_options(node, text),
+    )
+
+
+def copy_into(node: Node, text: str) -> CopyInto:
+    once, rejects = pieces.once(node, "once"), pieces.once(node, "rejects")
+    return CopyInto(
+        span=node.span,
+        target=pieces.table_name(node),
+        columns=pieces.columns(node),
+        path=path(node),
+        partition=pieces.partition(node),
+        options=_options(node, text),
+        by_name=_by_name(node, text),
+        once=None if once is None else pieces.cut(once.span, text),
+        rejects=None if rejects is None else pieces.table_name(rejects),
+    )
+
+
+def _options(node: Node, text: str) -> tuple[CopyOption, ...]:
+    options = tuple(_option(option, text) for option in node.nodes("copy_option", "file_option"))
     seen: set[str] = set()
     for option in options:
         if (word := option.name.text.upper()) in seen:
             raise ParseError(f"{word} stands here twice", span=option.span)
         seen.add(word)
-    return Copy(
-        span=node.span,
-        source=pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node),
-        path=path(node),
-        options=options,
-    )
+    return options
 
 
 def _option(node: Node, text: str) -> CopyOption:
@@ -224,7 +262,7 @@ def _option(node: Node, text: str) -> CopyOption:
     values = () if value is None else (value,)
     return CopyOption(
         span=node.span,
-        name=pieces.first_name(node),
+        name=pieces.optional_name(node) or pieces.word(node, "NULL"),
         values=values if listed is None else pieces.items(listed, text),
         listed=listed is not None,
     )
@@ -263,6 +301,7 @@ BUILDERS = (
     delete,
     merge,
     copy,
+    copy_into,
     insert_directory,
     describe_query,
     summarize,

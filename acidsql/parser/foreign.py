@@ -48,9 +48,9 @@ _STATEMENTS = [
             'An older state is read by session.scan("t", as_of=write_id) in Python.',
         ),
         (
-            r"COPY INTO\b|COPY\b(?= \w+ FROM\b)",
-            "Write INSERT INTO t SELECT * FROM 'file', also of CSV, JSON, Parquet and several by a"
-            " pattern, or LOAD DATA INPATH .. for files of the table's own format.",
+            r"COPY\b(?= \w+ FROM\b)",
+            "Write COPY INTO t FROM 'file', also of CSV, JSON, Parquet and several by a pattern, or"
+            " LOAD DATA INPATH .. for files of the table's own format.",
         ),
         (r"(UPSERT|REPLACE)( INTO)?\b", f"{_MERGE}."),
         (
@@ -89,7 +89,6 @@ _CLAUSES = [
         (r"DELETE\b", r"USING\b", "Write DELETE FROM .. WHERE .. IN (SELECT ..), or MERGE INTO."),
         (r"INSERT\b", r"ON (CONFLICT|DUPLICATE)\b", f"{_MERGE}."),
         (r"INSERT\b", r"SET\b", "Write INSERT INTO t (column, ..) VALUES (value, ..)."),
-        (r"(INSERT|UPDATE|DELETE|MERGE)\b", r"RETURNING\b", "Read the rows with a SELECT."),
     )
 ]
 

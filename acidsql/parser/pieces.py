@@ -42,6 +42,12 @@ def optional_name(node: Node) -> Name | None:
     return next(iter(names(node)), None)
 
 
+def word(node: Node, kind: str) -> Name:
+    """A keyword that stands where a name may."""
+    leaf = terminal(node, kind)
+    return Name(text=str(leaf), span=leaf.span)
+
+
 def table_name(node: Node) -> QualifiedName:
     """The first table named in ``node``."""
     return table_names(node)[0]

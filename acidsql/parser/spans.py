@@ -26,18 +26,28 @@ _BINARY_MARKS = frozenset("=<>*/%|&^:")
 _COMPARISONS = frozenset({"==", "<=", ">=", "<>", "!="})
 _CLAUSE_WORDS = frozenset({"WHERE", "WHEN", "THEN", "SELECT", "HAVING", "UNION", "INTERSECT"})
 _BY_WORDS = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"})
+_BEFORE_VALUES = frozenset(
+    "AND OR NOT AS IN LIKE RLIKE REGEXP BETWEEN DIV IS DISTINCT ALL SELECT FROM JOIN BY ON".split()
+)
+_BEHIND_NAMES = frozenset(
+    "FROM AND OR AS IN LIKE RLIKE REGEXP BETWEEN DIV IS NOT JOIN LEFT RIGHT FULL INNER CROSS ON"
+    " WHERE GROUP ORDER HAVING LIMIT UNION".split()
+)
+"""Words behind which a value comes, and which come behind one."""
 _TYPED_LITERALS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPLOCALTZ", "INTERVAL"})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 
 
 def query(tokens: list[Token], at: int) -> SpanEnd | None:
-    """A query. It reaches to the end, to a bracket closed without being opened, or to the
-    INSERT INTO | OVERWRITE of a multi-insert's branch.
+    """A query. It reaches to the end, to a bracket closed without being opened, to the INSERT INTO
+    | OVERWRITE of a multi-insert's branch, or, behind INSERT, to RETURNING.
     """
     if not starts_query(tokens, at):
         return None
-    end = at
+    end, inserts = at, any(token.word == "INSERT" for token in tokens[:at])
     for index in _top_level(tokens, at):
+        if inserts and index + 1 < len(tokens) and _is_returning(tokens, index, at):
+            break
         if (
             index > at
             and tokens[index].word == "INSERT"
@@ -162,13 +172,29 @@ def _word_of_its_own(tokens: list[Token], at: int, start: int) -> str:
 def _ends_expression(tokens: list[Token], at: int, start: int, word: str) -> bool:
     if not word:
         return tokens[at].kind is TokenKind.MARK and tokens[at].text in (",", ")", "]", "}")
-    if word in _CLAUSE_WORDS:
+    if word in _CLAUSE_WORDS or _is_returning(tokens, at, start):
         return True
     if word == "FROM":  # IS DISTINCT FROM is an operator
         return at == start or tokens[at - 1].word != "DISTINCT"
     if word in ("LIMIT", "OFFSET"):  # good names, unless a number follows
         return at + 1 < len(tokens) and tokens[at + 1].kind is TokenKind.NUMBER
     return word in _BY_WORDS and _word(tokens, at + 1) == "BY"
+
+
+def _is_returning(tokens: list[Token], at: int, start: int) -> bool:
+    """Whether the clause RETURNING begins here: the word is a good name, but none behind a value
+    and in front of another, or of nothing.
+    """
+    if tokens[at].word != "RETURNING" or at == start:
+        return False
+    before, after = tokens[at - 1], tokens[at + 1] if at + 1 < len(tokens) else None
+    if before.kind is TokenKind.MARK and before.text not in ")]}":
+        return False
+    if before.word in _BEFORE_VALUES:
+        return False
+    if after is None or after.kind is not TokenKind.MARK:
+        return after is None or after.word not in _BEHIND_NAMES
+    return after.text in "(*+-"
 
 
 def type_name(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -244,6 +270,12 @@ def comparison(tokens: list[Token], at: int) -> SpanEnd | None:
     if two and tokens[at].text + tokens[at + 1].text in _COMPARISONS:
         return SpanEnd(at + 2)
     return SpanEnd(at + 1) if tokens[at].text != "!" else None
+
+
+def returned(tokens: list[Token], at: int) -> SpanEnd | None:
+    """The list behind RETURNING, up to the end or a bracket closed without being opened."""
+    end = max(_top_level(tokens, at), default=at - 1) + 1
+    return SpanEnd(end) if end > at else None
 
 
 def rest(tokens: list[Token], at: int) -> SpanEnd | None:
@@ -337,5 +369,6 @@ READERS: Mapping[str, Callable[[list[Token], int], SpanEnd | None]] = {
     "COMPARISON": comparison,
     "VALUE": value,
     "EXPRESSION": expression,
+    "RETURNED": returned,
     "REST": rest,
 }

@@ -22,6 +22,7 @@ _SPELLING = {
     "LIST": ('"("',),
     "SUBQUERY": ('"("',),
     "FROM_CLAUSE": (),
+    "RETURNED": ("an expression",),
     "REST": (),
     END: ("the end of the statement",),
 }

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from enum import StrEnum
 
 from acidsql.catalog.model import FileFormat
+from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
@@ -242,6 +243,18 @@ def _of_literals(action: BoundInsert, rows: BoundRows) -> Operators:
     return (Literals(source=rows), *checks, write)
 
 
+def returns(action: ChangeAction | BoundMerge) -> bool:
+    """Whether the statement gives the rows back that it writes, which the driver must hold then."""
+    return not isinstance(action, BoundLoad) and action.returning is not None
+
+
+def _check_fetched(allowed: Engines) -> None:
+    if not allowed.small:
+        raise UnsupportedStatementError(
+            "RETURNING wants rows that the driver writes", hint="RESET acidsql.write.path."
+        )
+
+
 def _local_change(action: ChangeAction, query: BoundQuery, allowed: Engines) -> Operators:
     """The driver's way of a statement, () where there is none."""
     if not allowed.changes_by_driver:
@@ -264,6 +277,9 @@ def _by_spark(action: ChangeAction, allowed: Engines) -> Operators:
     effect, most = _effect(action), allowed.fetched_bytes
     checks = (Check(rules=rules),) if (rules := _rules(action)) else ()
     job = Job(effect=effect)
+    if returns(action):
+        _check_fetched(allowed)
+        return (*checks, Fetch(effect=effect, max_bytes=most), WriteFiles(effect=effect))
     if not allowed.small or action.table.file_format is not FileFormat.ORC:
         return (*checks, job)
     if effect is Effect.INSERT:
@@ -299,6 +315,9 @@ def merge_operators(merge: BoundMerge, join: MergeJoin, settings: Settings) -> O
     scans = tuple(Scan(read=read, number=number) for number, read in enumerate(merge.reads))
     job = Job(effect=Effect.MERGE, on=merge.joined(join.value), once=check)
     big = Way(name="big", operators=(*scans, job))
+    if returns(merge):
+        _check_fetched(allowed)
+        return either(local, (*_merged_small(merge, scans, allowed), *end))
     if not allowed.small:
         return either(local, big.operators)
     small = Way(name="small", operators=(*_merged_small(merge, scans, allowed), *end))

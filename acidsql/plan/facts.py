@@ -16,6 +16,7 @@ from acidsql.plan.engines import TOO_HEAVY, engines
 from acidsql.plan.operators import LocalRows, every
 from acidsql.plan.plans import (
     CatalogCommand,
+    ChangePlan,
     DryRunPlan,
     ExplainPlan,
     MergePlan,
@@ -27,6 +28,7 @@ from acidsql.plan.plans import (
     legs_of,
 )
 from acidsql.planner.bind.bound import (
+    BoundCopy,
     BoundDelete,
     BoundInsert,
     BoundLoad,
@@ -64,13 +66,15 @@ from acidsql.storage.unload.destination import Destination
 class Facts:
     """``changes``: the store, or what it knows of. ``repeatable``: if it is a transaction of its
     own, it may be run again after a conflict. ``stoppable``: it takes long, so that Ctrl-C stops it
-    on its way; others are done too soon. ``compacts``: it asks for a compaction.
+    on its way; others are done too soon. ``compacts``: it asks for a compaction. ``takes_once``: it
+    leaves out what another has taken meanwhile, once it is run again.
     """
 
     changes: bool = False
     repeatable: bool = False
     stoppable: bool = True
     compacts: bool = False
+    takes_once: bool = False
 
 
 def facts_of(plan: Plan) -> Facts:
@@ -79,7 +83,7 @@ def facts_of(plan: Plan) -> Facts:
         case ReadPlan() | ExplainPlan() | DryRunPlan():
             return Facts()
         case WritePlan() | MergePlan() | MultiInsertPlan():
-            return Facts(changes=True, repeatable=True)
+            return Facts(changes=True, repeatable=True, takes_once=_takes_once(plan))
         case CatalogCommand(action=action):
             return Facts(
                 changes=not isinstance(action, READING_ACTIONS),
@@ -90,6 +94,13 @@ def facts_of(plan: Plan) -> Facts:
             return Facts(changes=isinstance(action, BoundCommit))
         case _:
             assert_never(plan)
+
+
+def _takes_once(plan: ChangePlan) -> bool:
+    match legs_of(plan)[0]:
+        case WritePlan(action=BoundInsert(copied=BoundCopy(once=once))):
+            return once
+    return False
 
 
 _LONG_ACTIONS = (
@@ -143,6 +154,8 @@ def title_of(leg: WritePlan | MergePlan) -> str:
     match leg.action:
         case BoundInsert(truncate=True):
             return f"TRUNCATE TABLE {leg.table.name}"
+        case BoundInsert(copied=BoundCopy(given=given)) as action:
+            return f"COPY INTO {leg.table.name}{_partition(action)} FROM '{given}'"
         case BoundInsert(overwrite=overwrite, if_not_exists=if_not_exists) as action:
             verb = "INSERT OVERWRITE" if overwrite else "INSERT INTO"
             unless = " IF NOT EXISTS" if if_not_exists else ""
@@ -169,6 +182,8 @@ def _words_of_write(plan: WritePlan) -> str:
     match plan.action:
         case BoundInsert(truncate=True):
             return "TRUNCATE"
+        case BoundInsert(copied=BoundCopy()):
+            return "COPY INTO"
         case BoundInsert():
             return "INSERT"
         case BoundLoad():

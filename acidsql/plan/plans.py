@@ -23,6 +23,7 @@ from acidsql.plan.building import (
 )
 from acidsql.plan.operators import Operators, PutInPlace, SumUp, WriteOut
 from acidsql.planner.bind.bound import (
+    BoundCopyInto,
     BoundDelete,
     BoundDryRun,
     BoundExplain,
@@ -33,6 +34,7 @@ from acidsql.planner.bind.bound import (
     BoundQuery,
     BoundRead,
     BoundReset,
+    BoundReturning,
     BoundSet,
     BoundStatement,
     BoundTelling,
@@ -42,7 +44,12 @@ from acidsql.planner.bind.bound import (
     SessionAction,
     Telling,
 )
-from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable, CatalogAction
+from acidsql.planner.bind.bound_catalog import (
+    BoundCreateTable,
+    BoundCreateTableAs,
+    BoundReplaceTable,
+    CatalogAction,
+)
 from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
@@ -106,6 +113,7 @@ class WritePlan:
     action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete
     sinks: tuple[Sink, ...]
     operators: Operators
+    returning: ReadPlan | None = None
 
     @property
     def query(self) -> BoundQuery | None:
@@ -116,11 +124,12 @@ class WritePlan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiInsertPlan:
     """Legs that read one snapshot and become visible together, each under a statement id of its
-    own.
+    own. ``making``: the table of a leg that is missing, which is to be made before all.
     """
 
     legs: tuple[WritePlan, ...]
     span: Span
+    making: BoundCreateTable | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +143,7 @@ class MergePlan:
     clause_sinks: tuple[tuple[Sink, ...], ...]
     operators: Operators
     ansi: bool = False
+    returning: ReadPlan | None = None
 
     @property
     def table(self) -> Table:
@@ -277,6 +287,12 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
                 for number, leg in enumerate(bound.legs)
             )
             return MultiInsertPlan(legs=legs, span=bound.span)
+        case BoundCopyInto(legs=inserts, making=making):
+            legs = tuple(
+                plan_insert(leg, settings, StatementId(number))
+                for number, leg in enumerate(inserts)
+            )
+            return MultiInsertPlan(legs=legs, span=bound.span, making=making)
         case BoundMerge():
             return plan_merge(bound, settings)
         case BoundDryRun():
@@ -324,7 +340,18 @@ def _write(
     settings: Settings,
 ) -> WritePlan:
     operators = change_operators(action, settings)
-    return WritePlan(table=action.table, action=action, sinks=sinks, operators=operators)
+    returning = None if isinstance(action, BoundLoad) else _returned(action.returning, settings)
+    return WritePlan(
+        table=action.table, action=action, sinks=sinks, operators=operators, returning=returning
+    )
+
+
+def _returned(returning: BoundReturning | None, settings: Settings) -> ReadPlan | None:
+    """What makes the answer of RETURNING of the rows that were written."""
+    if returning is None:
+        return None
+    operators = read_operators(returning.query, settings)
+    return ReadPlan(query=returning.query, operators=operators)
 
 
 def numbered_from(leg: WritePlan | MergePlan, first: StatementId) -> WritePlan | MergePlan:
@@ -363,6 +390,7 @@ def plan_merge(bound: BoundMerge, settings: Settings) -> MergePlan:
         clause_sinks=sinks,
         operators=merge_operators(bound, join, settings),
         ansi=settings.flag("acidsql.ansi"),
+        returning=_returned(bound.returning, settings),
     )
 
 

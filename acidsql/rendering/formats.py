@@ -51,6 +51,7 @@ class Layout:
     ``widest_cell`` cuts longer cells of a table, None cuts nothing; ``screen``: the columns of the
     terminal that a table is fitted to, which is shown ``vertical_if_wide`` if it cannot be.
     ``null`` stands for NULL, but in json; ``tabs`` leaves those inside values of tsv as they are.
+    ``types``: the heads of a table have them below the names.
     """
 
     format: Format = Format.TSV
@@ -60,6 +61,7 @@ class Layout:
     vertical_if_wide: bool = False
     null: str = NULL
     tabs: bool = True
+    types: bool = False
 
 
 class Column(Protocol):
@@ -157,18 +159,18 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
     texts = _texts(columns, rows)
     sample = list(islice(texts, SAMPLE_ROWS))
     shown = [_shown(cells, layout) for cells in sample]
-    names = _shown([c.name for c in columns], layout)
+    heads = _heads(columns, layout)
     right = [is_number(c.type) for c in columns]
-    widths = [max(map(display_width, column)) for column in zip(names, *shown, strict=True)]
+    widths = [max(map(display_width, column)) for column in zip(*heads, *shown, strict=True)]
     lines: Iterable[Sequence[str]] = chain(shown, (_shown(cells, layout) for cells in texts))
     caps: Sequence[int | None] = [None] * len(widths)
-    if layout.screen is None or _frame(widths) <= layout.screen:
+    if layout.screen is None or frame_width(widths) <= layout.screen:
         pass
     elif len(columns) == 1:
-        widths = [max(layout.screen - _frame([0]), LEAST)]
+        widths = [max(layout.screen - frame_width([0]), LEAST)]
         lines = ([part] for [text] in lines for part in wrapped(text, widths[0]))
     else:
-        needs = _needs(names, shown, right)
+        needs = _needs(heads, shown, right)
         fit = fitted(needs, layout.screen)
         if fit is not None:
             widths = fit
@@ -176,21 +178,30 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) 
         elif layout.vertical_if_wide:
             yield from vertical_lines(columns, chain(sample, texts), layout.null)
             return
-    yield from _framed(names, lines, widths, caps, right)
+    yield from _framed(heads, lines, widths, caps, right)
 
 
 def needs_of(columns: Sequence[Column], rows: Iterable[Row], layout: Layout) -> list[Need]:
     """What the columns of a table need whose rows are all there."""
     shown = [_shown(cells, layout) for cells in _texts(columns, rows)]
     right = [is_number(c.type) for c in columns]
-    return _needs(_shown([c.name for c in columns], layout), shown, right)
+    return _needs(_heads(columns, layout), shown, right)
+
+
+def _heads(columns: Sequence[Column], layout: Layout) -> list[list[str]]:
+    """The lines above the rows of a table."""
+    heads = [_shown([c.name for c in columns], layout)]
+    if layout.types:
+        heads.append(_shown([str(c.type) for c in columns], layout))
+    return heads
 
 
 def _needs(
-    names: Sequence[str], shown: Iterable[Sequence[str]], right: Sequence[bool]
+    heads: Sequence[Sequence[str]], shown: Iterable[Sequence[str]], right: Sequence[bool]
 ) -> list[Need]:
+    names = (max(map(display_width, of_column)) for of_column in zip(*heads, strict=True))
     return [
-        need(display_width(name), max(map(display_width, values), default=0), is_rigid=rigid)
+        need(name, max(map(display_width, values), default=0), is_rigid=rigid)
         for name, rigid, *values in zip(names, right, *shown, strict=True)
     ]
 
@@ -203,19 +214,19 @@ def _shown(cells: Cells, layout: Layout) -> list[str]:
     ]
 
 
-def _frame(widths: Sequence[int]) -> int:
+def frame_width(widths: Sequence[int]) -> int:
     """The width of a frame around columns of these widths."""
     return sum(widths) + 3 * len(widths) + 1
 
 
 def _framed(
-    names: Sequence[str],
+    heads: Sequence[Sequence[str]],
     rows: Iterable[Sequence[str]],
     widths: Sequence[int],
     caps: Sequence[int | None],
     right: Sequence[bool],
 ) -> Iterator[str]:
-    """The lines of a frame. Names are cut to the widths, cells to the ``caps``; those of the
+    """The lines of a frame. Heads are cut to the widths, cells to the ``caps``; those of the
     columns that are ``right`` stand at the right.
     """
     rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
@@ -224,7 +235,8 @@ def _framed(
         return "| " + " | ".join(cells) + " |\n"
 
     yield rule
-    yield line(padded(shorten(name, w), w) for name, w in zip(names, widths, strict=True))
+    for head in heads:
+        yield line(padded(shorten(text, w), w) for text, w in zip(head, widths, strict=True))
     yield rule
     last = rule
     for cells in rows:

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import FileFormat
+from acidsql.catalog.model import FileFormat, ForeignTable
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.statistics import Analyzed
 from acidsql.catalog.types import HiveType
-from acidsql.errors import CardinalityError, Error, InternalError
+from acidsql.errors import CardinalityError, Error, InternalError, UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.plan.building import counted
@@ -128,6 +128,10 @@ class Engine:
     def has_view(self, name: str) -> bool:
         """Whether Spark's session knows the name."""
         return self.resources.running.has_view(name)
+
+    def has_foreign(self, table: ForeignTable) -> bool:
+        """Whether Spark's session has a table of another catalog."""
+        return self.resources.running.has_foreign(table)
 
     def knows_function(self, name: str) -> bool:
         """Whether there may be a function of that name, which Spark has not by itself."""
@@ -256,6 +260,8 @@ class Engine:
             try:
                 return self._interpreter.walk(operators, flow, trace)
             except NotHere as signal:
+                if leg.returning is not None and engines(self.resources.settings).spark:
+                    raise _not_returned(signal) from signal
                 raise self._refused(signal) from signal
 
     def _note_left(self, signal: NotHere) -> None:
@@ -341,3 +347,12 @@ class Engine:
             return stage_rows(self.files, root, rows, directory)
         with self.resources.running.tagged():
             return self.by_spark.stage_kept(root, snapshot, directory, buckets)
+
+
+def _not_returned(signal: NotHere) -> UnsupportedStatementError:
+    """The error of a statement whose rows the driver cannot give back."""
+    return UnsupportedStatementError(
+        "RETURNING wants rows that the driver can hold and write",
+        detail=signal.reason,
+        hint="acidsql.write.driver.max.bytes says how much it may hold.",
+    )

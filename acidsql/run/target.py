@@ -59,6 +59,7 @@ def write_target(settings: Settings, plan: WritePlan | MergePlan, work: Work) ->
         max_partitions=_max_partitions(settings, insert),
         overwrite=insert is not None and insert.overwrite,
         pending=work.pending,
+        returns=plan.returning is not None,
     )
 
 

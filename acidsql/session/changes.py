@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import TableName
 from acidsql.commit.transactional import TransactionWork
-from acidsql.commit.unit_of_work import Leg, carry_out
+from acidsql.commit.unit_of_work import Leg, carry_out, copied_by
 from acidsql.errors import Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.facts import words_of
-from acidsql.plan.plans import ChangePlan, WritePlan, legs_of, transactional_reads
+from acidsql.plan.plans import ChangePlan, ReadPlan, WritePlan, legs_of, transactional_reads
 from acidsql.planner.bind.bound import BoundInsert
 from acidsql.result import Result, Stats, warnings_of
 from acidsql.run.engine import Engine
@@ -23,7 +23,32 @@ from acidsql.txn.locks import LockRequest
 from acidsql.txn.reading import ReadSnapshot
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from acidsql.txn.store import SessionStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What a statement did. ``returning``: what makes its answer of the ``rows`` that it gives
+    back, as it was planned when it had its locks.
+    """
+
+    result: Result
+    returning: ReadPlan | None = None
+    rows: Sequence[pa.Table] = ()
+
+
+def _changed(result: Result, legs: Sequence[Leg], rows: Sequence[pa.Table]) -> Changed:
+    return Changed(result=result, returning=legs[0].returning, rows=rows)
+
+
+def _unchanged(plan: ChangePlan) -> Changed:
+    """What a statement did that had nothing to do."""
+    legs = legs_of(plan)
+    copied = copied_by(legs[0])
+    stats = Stats(files_skipped=0 if copied is None else copied.skipped)
+    return _changed(_result(stats), legs, ())
 
 
 def _result(stats: Stats, warnings: Sequence[Warning] = ()) -> Result:
@@ -45,32 +70,33 @@ class SessionChanges:
     def store(self) -> SessionStore:
         return self.open_store()
 
-    def write(self, plan: ChangePlan, source: str) -> Result:
+    def write(self, plan: ChangePlan, source: str) -> Changed:
         """Carries out one statement in one unit of work: the session's open transaction, one of its
         own, or, for a table without transactions, none.
         """
         work = self.transaction.work()
         legs = self._legs(plan)
         if work is None and (not legs or legs[0].sinks):
-            return _result(self._write_alone(plan, source) if legs else Stats())
+            return self._write_alone(plan, source) if legs else _unchanged(plan)
         with self.locks.around(plan, source, work) as locked:
             legs = self._legs(locked)
             if work is not None and (not legs or legs[0].sinks):
-                stats = Stats()
+                done = _unchanged(plan)
                 if legs:
                     stats = carry_out(legs, work, ends=False, warehouse=self.root)
+                    done = _changed(_result(stats), legs, work.returned)
                 work.statements.append(source)
-                return _result(stats)
+                return done
             if not legs:
-                return Result((), Stats())
+                return _unchanged(plan)
             from acidsql.commit.at_once import PlainWork
 
             with self.queries.reading(locked, source) as snapshots:
                 plain = PlainWork(self.store, self.engine, legs[0].table, snapshots)
                 stats = carry_out(legs, plain, ends=True, warehouse=self.root)
-        return _result(stats, self._warnings(legs[0]))
+        return _changed(_result(stats, self._warnings(legs[0])), legs, plain.returned)
 
-    def _write_alone(self, plan: ChangePlan, source: str) -> Stats:
+    def _write_alone(self, plan: ChangePlan, source: str) -> Changed:
         """Carries out a statement in a transaction of its own."""
         request = self.locks.request(plan, source)
         tables = tuple(dict.fromkeys(leg.table.name for leg in legs_of(plan)))
@@ -79,11 +105,20 @@ class SessionChanges:
         work.statements.append(source)
         with work:
             legs = self._legs(self.locks.current(plan, source, waited=work.txn.waited))
-            return carry_out(legs, work, ends=True, warehouse=self.root) if legs else Stats()
+            if not legs:
+                return _unchanged(plan)
+            stats = carry_out(legs, work, ends=True, warehouse=self.root)
+            return _changed(_result(stats), legs, work.returned)
 
     def _legs(self, plan: ChangePlan) -> list[Leg]:
-        """The legs of a statement, but for those whose rows are there already."""
-        return [leg for leg in legs_of(plan) if not self._is_done(leg)]
+        """The legs of a statement, but for those whose rows are there already; none of a COPY INTO
+        that has no file left to take.
+        """
+        legs = legs_of(plan)
+        copied = copied_by(legs[0])
+        if copied is not None and not copied.files:
+            return []
+        return [leg for leg in legs if not self._is_done(leg)]
 
     def _warnings(self, leg: Leg) -> list[Warning]:
         if not self.transaction.takes_statements:

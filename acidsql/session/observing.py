@@ -31,6 +31,12 @@ class _Stats(Protocol):
     @property
     def rows_copied(self) -> int: ...
     @property
+    def rows_rejected(self) -> int: ...
+    @property
+    def files_taken(self) -> int: ...
+    @property
+    def files_skipped(self) -> int: ...
+    @property
     def rows_updated(self) -> int: ...
     @property
     def rows_deleted(self) -> int: ...
@@ -88,6 +94,9 @@ class Observed:
                 "rows_updated": stats.rows_updated,
                 "rows_deleted": stats.rows_deleted,
                 "rows_copied": stats.rows_copied,
+                "rows_rejected": stats.rows_rejected,
+                "files_taken": stats.files_taken,
+                "files_skipped": stats.files_skipped,
             }
             facts |= {name: count for name, count in counts.items() if count}
             facts |= {"txn": stats.txn_id} if stats.txn_id is not None else {}

@@ -52,6 +52,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundAdoptTable,
     BoundAttachDatabase,
     BoundAttachTable,
+    BoundCreateTable,
     BoundDescribeHealth,
     BoundDetachDatabase,
     BoundDropDatabase,
@@ -62,7 +63,7 @@ from acidsql.planner.bind.bound_catalog import (
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.trace import UNTRACED, Trace
-from acidsql.session.changes import SessionChanges
+from acidsql.session.changes import Changed, SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
 from acidsql.session.transaction import SessionLocks, SessionTransaction
@@ -78,10 +79,13 @@ if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.parser.parameters import Params
+    from acidsql.session.copying import SessionCopies
     from acidsql.txn.store import SessionStore
 
 _HEALTH = "DESCRIBE HEALTH "
 _SHOW_CREATE = "SHOW CREATE TABLE "
+_TAKES = 10
+"""How often COPY INTO .. ONCE is run again at least, where others take its files."""
 _MAKING = (
     AttachDatabase,
     AttachTable,
@@ -199,6 +203,7 @@ class Spine:
             catalog=self.store,
             database=self.database,
             has_view=self.engine.has_view,
+            has_foreign=self.engine.has_foreign,
             knows_function=self.engine.knows_function,
             user=self.user,
             now=int(self.clock()),
@@ -210,6 +215,22 @@ class Spine:
             refreshed=self._refreshed,
             find_files=self.engine.find_files,
             open_files=self._open_files,
+            copies=self._copies,
+            returned=self._relation_of,
+        )
+
+    def _relation_of(self, table: Table) -> Table:
+        """A relation of rows that are to be written to a table."""
+        return self.frames.returned(table, self.settings.text("acidsql.frames.directory"))
+
+    def _copies(self) -> SessionCopies:
+        from acidsql.session.copying import SessionCopies
+
+        return SessionCopies(
+            manager=self.open_store,
+            frames=self.frames,
+            own=lambda: self.transaction.taken,
+            directory=lambda: self.settings.text("acidsql.frames.directory"),
         )
 
     def _open_files(self, files: FileSource) -> Table:
@@ -308,15 +329,17 @@ class Spine:
 
     def _retries(self, facts: Facts) -> int:
         """How often a statement may be run again."""
-        again = facts.repeatable and not self.transaction.takes_statements
-        return int(self.settings.number("acidsql.retries")) if again else 0
+        if not facts.repeatable or self.transaction.takes_statements:
+            return 0
+        wanted = int(self.settings.number("acidsql.retries"))
+        return max(wanted, _TAKES) if facts.takes_once else wanted
 
     def _run(self, plan: Plan, source: str) -> Result:
         match plan:
             case ReadPlan():
                 return self._read(plan, source, Trace() if plan.ending else UNTRACED)
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                return self.changes.write(plan, source)
+                return self._change(plan, source)
             case CatalogCommand():
                 return self._catalog_command(plan, source)
             case SessionCommand(action=action):
@@ -333,6 +356,28 @@ class Spine:
                 return Result.of_text(Stats(), ["Explain"], [[line] for line in lines])
             case _:
                 assert_never(plan)
+
+    def _change(self, plan: ChangePlan, source: str) -> Result:
+        """Carries out a statement that changes rows, once the table is there that it is to make."""
+        while isinstance(plan, MultiInsertPlan) and plan.making is not None:
+            self._make_first(plan.making, source)
+            again = self._plan_again(source)
+            assert isinstance(again, ChangePlan)
+            plan = again
+        done = self.changes.write(plan, source)
+        if done.returning is None:
+            return done.result
+        return self._returned(done.returning, done, source)
+
+    def _returned(self, plan: ReadPlan, done: Changed, source: str) -> Result:
+        """The answer of RETURNING, of the rows that a statement has written: it is over."""
+        [read] = plan.query.reads
+        self.frames.fill(read.table, done.rows)
+        result = self.queries.read(plan, source)
+        self.frames.keep_for(result, plan.query.reads)
+        before = done.result
+        result.stats, result.warnings = before.stats, (*before.warnings, *result.warnings)
+        return result
 
     # ---- the catalog
 
@@ -353,6 +398,13 @@ class Spine:
                 return result
             finally:
                 self._follow(action)
+
+    def _make_first(self, making: BoundCreateTable, source: str) -> None:
+        """Makes a table that a statement is to write to; ``source``: of the statement."""
+        from acidsql.ddl.commands import run_catalog_command
+
+        with self.locks.held(self.locks.request(CatalogCommand(action=making), source)):
+            run_catalog_command(self._warehouse(), making)
 
     def _attach(self, action: AttachAction) -> Result:
         from acidsql.session.attaching import run_attach_command
@@ -479,7 +531,7 @@ class Spine:
                     done.to_arrow()
                 done.stats = replace(done.stats, steps=tuple(trace.ran))
             case WritePlan() | MergePlan() | MultiInsertPlan():
-                done = self.changes.write(plan, source)
+                done = self._change(plan, source)
             case _:
                 hint = "EXPLAIN says what other statements do."
                 raise UnsupportedStatementError(

@@ -5,7 +5,7 @@ of a plan that was made before them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -35,6 +35,7 @@ from acidsql.txn.locking import Patience, held
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.runs import RunRequest
+from acidsql.txn.taken import Taken
 from acidsql.txn.transaction import Transaction, TransactionState
 
 NOT_IN_A_TRANSACTION = 20007
@@ -96,6 +97,11 @@ class SessionTransaction:
     def partitions(self, table: TableName) -> Iterable[Partition]:
         """The partitions of a table that the open transaction has written to."""
         return () if self._work is None else self._work.partitions(table)
+
+    @property
+    def taken(self) -> Sequence[Taken]:
+        """The files that the open transaction has taken."""
+        return () if self._work is None else self._work.taken
 
     def work(self) -> TransactionWork | None:
         """The transaction to carry a statement out in; None if it is one of its own."""
@@ -189,6 +195,8 @@ class SessionTransaction:
                     raise BindError("the transaction is READ ONLY", code=NOT_IN_A_TRANSACTION)
                 if isinstance(plan, WritePlan):
                     self._check_undoable(plan)
+                if isinstance(plan, MultiInsertPlan) and plan.making is not None:
+                    self._check_no_new_table(plan)
 
     def _check_recordable(self, plan: Plan) -> None:
         """Refuses a statement of its own that is to be recorded and has no commit to be recorded
@@ -216,6 +224,16 @@ class SessionTransaction:
         request = self.request
         self.rollback()
         self.request = request
+
+    def _check_no_new_table(self, plan: MultiInsertPlan) -> None:
+        """Refuses a table that is to be made for rows of the transaction: it would stay behind a
+        ROLLBACK.
+        """
+        error = self._not_allowed(
+            f"{words_of(plan)} .. REJECTS INTO a new table", hint="CREATE the table first."
+        )
+        error.span = plan.span
+        raise error
 
     def _check_undoable(self, plan: WritePlan) -> None:
         """Refuses rows that others would see before COMMIT, and after ROLLBACK still."""

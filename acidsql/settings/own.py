@@ -315,6 +315,13 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.shell.types",
+        kind="bool",
+        default="false",
+        doc="Tables of the shell have the type of each column below its name.",
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.shell.careful",
         kind="bool",
         default="true",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -185,11 +185,7 @@ class SourceKeys:
 
     def __init__(self, values: Sequence[pa.Array], columns: Sequence[pa.ChunkedArray]) -> None:
         self._values = values
-        numbers = self._numbers(columns)
-        rows = np.flatnonzero(numbers >= 0)
-        order = np.argsort(numbers[rows], kind="stable")
-        self._rows = rows[order]
-        self._sorted = numbers[self._rows]
+        self._columns = columns
 
     @classmethod
     def of(cls, columns: Sequence[pa.ChunkedArray]) -> SourceKeys | None:
@@ -197,18 +193,37 @@ class SourceKeys:
         values = [pc.drop_null(pc.unique(column)) for column in columns]
         return cls(values, columns) if math.prod(map(len, values)) < 1 << 62 else None
 
+    @cached_property
+    def _sorted(self) -> tuple[Longs, Longs]:
+        """The numbers of the source's rows in their order, and the rows."""
+        numbers = self._numbers(self._columns)
+        rows = np.flatnonzero(numbers >= 0)
+        rows = rows[np.argsort(numbers[rows], kind="stable")]
+        return numbers[rows], rows
+
     def matches(self, columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, Longs]:
         """Positions of rows, ascending, and the source's row that each of them equals; a row that
         equals several comes as often.
         """
+        known, rows = self._sorted
         numbers = self._numbers(columns)
         positions = np.flatnonzero(numbers >= 0)
         first, last = (
-            np.searchsorted(self._sorted, numbers[positions], side) for side in ("left", "right")
+            np.searchsorted(known, numbers[positions], side) for side in ("left", "right")
         )
         counts = last - first
         starts = np.repeat(first - np.cumsum(counts) + counts, counts)
-        return np.repeat(positions, counts), self._rows[starts + np.arange(len(starts))]
+        return np.repeat(positions, counts), rows[starts + np.arange(len(starts))]
+
+    def mask(self, columns: Sequence[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
+        """Which rows equal any of the source's."""
+        numbers = self._numbers(columns)
+        mask: npt.NDArray[np.bool_] = numbers >= 0
+        if len(columns) > 1:  # a combination may be in no row of the source
+            known, _ = self._sorted
+            nearest = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+            mask = mask & (known[nearest] == numbers) if len(known) else np.zeros_like(mask)
+        return mask
 
     def _numbers(self, columns: Sequence[pa.ChunkedArray]) -> Longs:
         """The number of each row's combination; -1 for a value that is NULL or not the source's."""

@@ -24,7 +24,7 @@ from acidsql.catalog.attached import (
     with_attached,
 )
 from acidsql.catalog.catalog import Catalog
-from acidsql.catalog.model import Partition, Table, TableKind, TableName
+from acidsql.catalog.model import Partition, SparkRelation, Table, TableKind, TableName
 from acidsql.catalog.statistics import (
     BYTES,
     ROWS,
@@ -206,7 +206,7 @@ class Snapshots:
         self._catalog = catalog
         self._partitions: dict[TableName, tuple[Partition, ...]] = {}
         self._taken: dict[str, PartitionSnapshot] = {}
-        self.views: set[str] = set()
+        self.views: set[SparkRelation] = set()
         self.warnings: list[Warning] = []
 
     def partitions(self, table: Table) -> tuple[Partition, ...]:

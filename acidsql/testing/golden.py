@@ -24,6 +24,7 @@ from acidsql.parser.parse import parse
 from acidsql.parser.show import show
 from acidsql.parser.statements import (
     Copy,
+    CopyInto,
     Delete,
     Insert,
     InsertDirectory,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 Outcome = Callable[[Step], str]
 
-PLANNED = Insert | MultiInsert | Update | Delete | Merge | Query | Copy | InsertDirectory
+PLANNED = Insert | MultiInsert | CopyInto | Update | Delete | Merge | Query | Copy | InsertDirectory
 """Statements that have a plan to show."""
 
 

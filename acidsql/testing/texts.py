@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.text import Printer, plain_text
 from acidsql.errors import Error, Warning
 from acidsql.parser.tokens import tokenize
+from acidsql.result_html import count_of
 
 if TYPE_CHECKING:
     from acidsql.result import Result
@@ -50,14 +51,11 @@ def _outcome(result: Result, sort: bool | None) -> str:
         if sort if sort is not None else _may_come_in_any_order(result):
             rows.sort()
         return "\n".join([f"[{header}]", *rows])
-    stats = result.stats
-    counts = {
-        "inserted": stats.rows_inserted,
-        "updated": stats.rows_updated,
-        "deleted": stats.rows_deleted,
-        "written": stats.rows_copied,
-    }
-    counted = ", ".join(f"{count} {verb}" for verb, count in counts.items() if count)
+    counts = [(number, what, became) for number, what, became in result.stats.counts if number]
+    counted = ", ".join(
+        f"{number} {became}" if what == "row" else f"{count_of(number, what)} {became}"
+        for number, what, became in counts
+    )
     return counted or "\n".join(result.notes) or "ok"
 
 

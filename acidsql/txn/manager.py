@@ -18,6 +18,7 @@ from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import Readers
 from acidsql.txn.runs import CommittedRun, Run
+from acidsql.txn.taken import Taken, TakenFile
 
 
 class OperationType(StrEnum):
@@ -234,15 +235,17 @@ class TxnManager(Readers, Protocol):
         statistics: Iterable[StatisticsChange] = (),
         harmless: Collection[Overlap] | None = None,
         run: Run | None = None,
+        taken: Collection[Taken] = (),
     ) -> tuple[Overlap, ...]:
         """Does ``add_components`` and makes the transaction visible; with it, or not at all, the
-        statistics change and ``run`` is on record.
+        statistics change, ``run`` and the files that were ``taken`` are on record.
 
         ``harmless``: overlapping updates and deletes that hit no common row. If there are others
         these are returned and nothing is changed: to be compared, and asked again. None: every
         overlapping change is a conflict, as in Hive; () is returned.
 
-        WriteConflictError (then it is aborted), RunCommittedError (so it is, too: another has
+        WriteConflictError (then it is aborted), also where another has taken one of the files;
+        RunCommittedError (so it is, too: another has
         committed the run), TransactionAbortedError, CommitStateUnknownError. A commit that already
         happened is no error. Hive: TxnHandler.commitTxn.
         """
@@ -272,6 +275,9 @@ class TxnManager(Readers, Protocol):
         """What was committed under a run id; None if nothing was, or so long ago that it is
         forgotten.
         """
+
+    def find_taken(self, table_id: int, files: Collection[TakenFile]) -> frozenset[TakenFile]:
+        """The ones among the files that a table has taken, in transactions that were committed."""
 
     def forget_run(self, run_id: str) -> bool:
         """Has a run id be used again; whether something was on record under it."""

@@ -44,6 +44,7 @@ from acidsql.txn.locks import LockComponent, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager, highest_given
 from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
 from acidsql.txn.runs import Run
+from acidsql.txn.taken import Taken
 
 HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""
@@ -277,11 +278,16 @@ class Transaction:
                 return None
         return self._heartbeat.lost
 
-    def commit(self, compare: CompareRows | None = None, run: Run | None = None) -> None:
+    def commit(
+        self,
+        compare: CompareRows | None = None,
+        run: Run | None = None,
+        taken: Sequence[Taken] = (),
+    ) -> None:
         """Makes everything visible at once. WriteConflictError, TransactionAbortedError: nothing of
         it is or will be visible; CommitStateUnknownError: nobody knows, touch nothing; any other
         error: still open. ``run``: what is on record from then on; RunCommittedError if it is
-        already: nothing of this transaction is or will be visible.
+        already: nothing of this transaction is or will be visible. ``taken``: as for the manager.
 
         ``compare``: tells whether overlapping changes hit a common row; None: it is a conflict
         whichever rows they hit, as in Hive.
@@ -291,7 +297,7 @@ class Transaction:
         self.check()
         self.state = TransactionState.COMMITTING
         try:
-            self._commit(compare, run)
+            self._commit(compare, run, taken)
         except CommitStateUnknownError:
             self._end(TransactionState.UNKNOWN)
             raise
@@ -306,16 +312,18 @@ class Transaction:
             raise
         self._end(TransactionState.COMMITTED)
 
-    def _commit(self, compare: CompareRows | None, run: Run | None) -> None:
+    def _commit(self, compare: CompareRows | None, run: Run | None, taken: Sequence[Taken]) -> None:
         """Asks the store to commit, until no overlapping change is left that was not compared. Most
         often there is none: that is one call.
         """
         if compare is None:
-            self._manager.commit(self.txn_id, self._unrecorded, self._statistics, run=run)
+            self._manager.commit(
+                self.txn_id, self._unrecorded, self._statistics, run=run, taken=taken
+            )
             return
         harmless: frozenset[Overlap] = frozenset()
         while overlaps := self._manager.commit(
-            self.txn_id, self._unrecorded, self._statistics, harmless, run
+            self.txn_id, self._unrecorded, self._statistics, harmless, run, taken
         ):
             clash = compare(overlaps)
             if clash is not None:

@@ -18,3 +18,7 @@ SUMMARIZE db.t;
 SUMMARIZE FROM t SELECT a;
 SUMMARIZE 'x.csv';
 DESCRIBE summarize;
+COPY INTO t FROM '/data/new/*.csv';
+COPY INTO db.t PARTITION (day = '2026-01-01', k) (a, b) FROM 'x.txt' (FORMAT csv, HEADER false, NULL 'NA') ONCE REJECTS INTO db.r;
+COPY INTO t FROM 'x.json' BY NAME;
+DRY RUN COPY INTO t FROM 'x.csv' REJECTS INTO r ONCE;

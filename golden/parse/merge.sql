@@ -20,3 +20,4 @@ MERGE INTO t USING (VALUES (1, 'x'), (2, 'y')) AS v(a, `b c`) ON t.id = v.a WHEN
 merge into t using (select 1, 2) v (a, b) on t.id = v.a when not matched then insert values (v.a, v.b);
 MERGE INTO t USING 'new.csv' AS s ON t.id = s.id WHEN MATCHED THEN DELETE;
 MERGE INTO t USING 'new.csv' ON t.id = new.id WHEN NOT MATCHED THEN INSERT *;
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = s.a RETURNING t.id;

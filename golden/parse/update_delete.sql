@@ -11,3 +11,5 @@ delete from t compact where compact.id = 1 -- trailing
 ;
 DRY RUN DELETE FROM t WHERE id = 1;
 dry run update t set v = 1;
+UPDATE t SET a = 1 WHERE b = 2 RETURNING a, b AS c;
+DELETE FROM t x RETURNING x.*, ROW__ID;

@@ -35,3 +35,6 @@ INSERT INTO t BY NAME SELECT * FROM (SELECT id FROM b) TABLESAMPLE (10 ROWS);
 -- A value that may lose something has a name of its own.
 MERGE INTO t USING b ON t.id = b.id WHEN MATCHED THEN UPDATE SET note = b.name, price = b.id WHEN NOT MATCHED THEN INSERT (id) VALUES (b.id);
 INSERT INTO t (id, code) VALUES (1, 'abcd'), (hash('1'), upper('x'));
+
+UPDATE t SET price = 0 WHERE id = 1 RETURNING id, ROW__ID;
+DELETE FROM t RETURNING *;

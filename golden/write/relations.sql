@@ -23,6 +23,16 @@ SELECT region FROM customers INTERSECT SELECT region FROM suppliers ORDER BY reg
 SELECT id FROM customers EXCEPT SELECT id FROM suppliers ORDER BY id;
 SELECT id FROM customers UNION ALL SELECT id FROM suppliers MINUS SELECT customer FROM orders ORDER BY id DESC LIMIT 2;
 SELECT max(k) AS k FROM (SELECT id AS k FROM customers UNION ALL SELECT amount FROM orders) u;
+SELECT id FROM customers UNION ALL SELECT id FROM suppliers EXCEPT ALL SELECT customer FROM orders ORDER BY id;
+SELECT customer FROM orders INTERSECT ALL (SELECT 1 UNION ALL SELECT 1 UNION ALL SELECT 1 UNION ALL SELECT 9) ORDER BY customer;
+-- USING and NATURAL: the common columns come first, once.
+SELECT * FROM customers c FULL JOIN suppliers s USING (id) ORDER BY id, c.name, s.name;
+SELECT id, c.id AS theirs, s.* FROM customers c RIGHT JOIN suppliers s USING (id) ORDER BY id;
+SELECT * FROM customers NATURAL JOIN suppliers;
+-- Groups of expressions.
+SELECT upper(substr(name, 1, 1)) AS letter, count(*) AS n FROM customers GROUP BY letter ORDER BY letter;
+SELECT CASE WHEN amount > 4 THEN 'much' ELSE 'little' END AS size, sum(amount) AS total, rank() OVER (ORDER BY sum(amount) DESC) AS place FROM orders GROUP BY 1 ORDER BY 1;
+SELECT customer IS NULL AS nobody, max(id) - 10 AS last FROM orders GROUP BY customer IS NULL HAVING count(*) > 0 ORDER BY nobody;
 -- WITH.
 WITH big AS (SELECT customer, sum(amount) AS total FROM orders GROUP BY customer), named (who, total) AS (SELECT c.name, b.total FROM big b JOIN customers c ON c.id = b.customer) SELECT * FROM named ORDER BY who;
 WITH o AS (SELECT * FROM orders WHERE day = 'mon') SELECT a.id, b.id FROM o a JOIN o b ON a.id < b.id;
@@ -44,6 +54,7 @@ SELECT day, id FROM (SELECT day, id, row_number() OVER (PARTITION BY day ORDER B
 -- They change rows.
 DELETE FROM customers WHERE id IN (SELECT id FROM suppliers) AND id IN (SELECT customer FROM orders);
 UPDATE customers SET region = 'none' WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer = customers.id);
+UPDATE customers SET region = (SELECT max(s.region) FROM suppliers s WHERE s.name = customers.name), name = concat(name, (SELECT count(*) FROM orders)) WHERE id = 1 OR id IS NULL;
 INSERT INTO customers SELECT s.id, s.name, o.day FROM suppliers s LEFT JOIN orders o ON s.id = o.customer;
 MERGE INTO customers t USING (SELECT customer AS id, count(*) AS n FROM orders GROUP BY customer UNION SELECT 77, 0) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET region = concat('n', s.n) WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'new', NULL);
 SELECT * FROM customers ORDER BY id, name, region;

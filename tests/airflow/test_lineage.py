@@ -8,6 +8,9 @@ import pytest
 
 from acidsql.airflow.lineage import Lineage, lineage_of
 from acidsql.airflow.openlineage import namespace_of
+from acidsql.parser.parse import parse
+from acidsql.plan.plans import plan
+from acidsql.planner.bind import Surroundings, bind
 from acidsql.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
@@ -28,6 +31,21 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 def lineage(session: Session, text: str) -> Lineage:
     _, plan = session._spine.plan(text)
     return lineage_of([plan])
+
+
+def test_tables_of_other_catalogs_are_inputs(catalog: Session) -> None:
+    """They are told by their names; nothing is said of their columns."""
+    for text in (
+        "INSERT INTO a SELECT * FROM ice.shop.o VERSION AS OF 3 JOIN ice.shop.o x USING (id)",
+        "MERGE INTO a USING ice.shop.o s ON a.id = s.id WHEN MATCHED THEN DELETE",
+        "CREATE TABLE n AS SELECT id FROM ice.shop.o",
+    ):
+        around = Surroundings(
+            catalog=catalog.store, database="default", has_foreign=lambda table: True
+        )
+        told = lineage_of([plan(bind(parse(text), text, around), catalog.settings)])
+        assert list(map(str, told.foreign)) == ["ice.shop.o"]
+        assert told.columns == {}
 
 
 def columns(told: Lineage) -> dict[str, str]:

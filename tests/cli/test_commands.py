@@ -61,6 +61,21 @@ def test_the_last_rows_are_shown_again(session: Session) -> None:
     assert "there was no query yet" in notes
 
 
+def test_columns_are_walked_through(session: Session) -> None:
+    """Without a screen all are one page; behind the last and before the first there is none, and
+    another query begins anew."""
+    rows, notes, _ = type_lines(
+        session, ".right", "SELECT 1 AS a, 'x' AS b;", ".left", ".right", ".right",
+        "SET acidsql.shell.types=true;", "SELECT 2 AS c;", ".right",
+    )  # fmt: skip
+    table = "+---+---+\n| a | b |\n+---+---+\n| 1 | x |\n+---+---+\n"
+    assert rows == f"1\tx\n{table}2\n+-----+\n| c   |\n| int |\n+-----+\n|   2 |\n+-----+\n"
+    assert "there was no query yet" in notes
+    assert notes.count("there are no columns to the left") == 1
+    assert notes.count("there are no columns to the right") == 1
+    assert "columns 1 to 2 of 2" in notes
+
+
 def test_explain_is_about_the_last_statement(session: Session) -> None:
     """.explain shows its plan, or that of the statement that follows; .locks and .describe are
     statements too, and none of them is the last statement."""

@@ -42,6 +42,13 @@ def test_rows_fit_the_screen(beside: Session, tmp_path: Path) -> None:
         assert "|  7 | name 7 | long long long long long … |" in shown
         shown = terminal.run("SELECT * FROM wide;", until="1 row (")
         assert "column_8  123456789" in shown
+        shown = terminal.run(".right", until="columns 1 to 3 of 9")
+        assert "| column_0  | column_1  | column_2  |" in shown
+        terminal.run(".right", until="columns 4 to 6 of 9")
+        terminal.run(".right", until="columns 7 to 9 of 9")
+        terminal.run(".right", until="no columns to the right")
+        shown = terminal.run(".left", until="columns 4 to 6 of 9")
+        assert "| 123456789 | 123456789 | 123456789 |" in shown
         terminal.run("SET acidsql.shell.rows=5;", until="done")
         shown = terminal.run("SELECT id FROM customers;", until="5 of 30 rows shown (")
         assert "|  4 |" in shown

@@ -25,6 +25,7 @@ from tests.contracts.refreshing import RefreshContract
 from tests.contracts.runs import RunContract
 from tests.contracts.statistics import StatisticsContract
 from tests.contracts.store import Clock, OpenStore, StoreContract
+from tests.contracts.taken import TakenContract
 from tests.contracts.threads import ThreadContract
 from tests.contracts.timeouts import TimeoutContract
 from tests.contracts.transactions import EndContract, SnapshotContract
@@ -72,6 +73,7 @@ class MetastoreContract(
     StatisticsContract,
     RecordContract,
     ReaderTableContract,
+    TakenContract,
 ):
     """What a catalog and a transaction manager on one store must do together: transactions follow
     the tables that are dropped, renamed and altered, statistics follow the transactions.

@@ -61,6 +61,9 @@ DESCRIBE t
 DESCRIBE FORMATTED p
 SHOW CREATE TABLE c
 SHOW TBLPROPERTIES t
+COPY t TO '$FOLDER/t.csv'
+COPY INTO t FROM '$FOLDER/*.csv' ONCE
+COPY INTO t FROM '$FOLDER/*.csv' ONCE
 SHOW TRANSACTIONS
 SHOW LOCKS
 SHOW COMPACTIONS
@@ -107,7 +110,7 @@ def carry_out(warehouse: str) -> None:
             if statement == "acidsql compactor":
                 main(["compactor", "--warehouse", warehouse, "--once"])
             else:
-                session.sql(statement)
+                session.sql(statement.replace("$FOLDER", str(Path(warehouse).parent)))
 
 
 def text_of(ahead: dict[str, Any]) -> str:

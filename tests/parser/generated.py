@@ -319,6 +319,7 @@ WITH = maybe(
     fragment(["WITH q AS (SELECT 1)", "WITH q (a) AS (SELECT 1), `r s` AS (SELECT 2 FROM q)"])
 )
 OVERWRITE = st.sampled_from(({}, {"overwrite": True}, {"overwrite": True, "if_not_exists": True}))
+RETURNED = maybe(fragment(["*", "id, `a b` AS x", "(a), upper(b), t.ROW__ID.rowid"]))
 ROWS = build(ast.Values, rows=some(some(EXPRESSION, 1), 1))
 ASSIGNMENTS = some(st.builds(ast.Assignment, column=NAMES, value=EXPRESSION), 1)
 INTO = {"target": TABLES, "columns": maybe(some(NAMES, 1)), "partition": maybe(PARTITION)}
@@ -334,7 +335,9 @@ def insert(draw: st.DrawFn) -> ast.Insert:
             }
         )
     )
-    return ast.Insert(span=NOWHERE, with_clause=draw(WITH), **fields, **draw(OVERWRITE))
+    return ast.Insert(
+        span=NOWHERE, with_clause=draw(WITH), returning=draw(RETURNED), **fields, **draw(OVERWRITE)
+    )
 
 
 @st.composite
@@ -366,6 +369,7 @@ ARMS = st.one_of(
 SUB_QUERIES = fragment(["(SELECT 1)", "(select * from s -- c\n)", "(VALUES (1, 'a'))"])
 MERGE = {
     "target": TABLES, "alias": maybe(NAMES), "on": EXPRESSION, "clauses": some(ARMS, 1),
+    "returning": RETURNED,
 }  # fmt: skip
 COPY_OPTION = build(ast.CopyOption, name=NAMES, values=some(VALUE, 0, 1)) | build(
     ast.CopyOption, name=NAMES, values=some(EXPRESSION, 1), listed=st.just(True)
@@ -382,12 +386,13 @@ DELIMITED = build(
 ROW_STATEMENTS = st.one_of(
     build(ast.Query, body=QUERY), insert(),
     build(ast.MultiInsert, from_clause=fragment(["FROM s", "FROM (SELECT 1) `x y`"]), branches=some(branch(), 1), with_clause=WITH),
-    build(ast.Update, target=TABLES, alias=maybe(NAMES), assignments=ASSIGNMENTS, where=maybe(EXPRESSION)),
-    build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION)),
+    build(ast.Update, target=TABLES, alias=maybe(NAMES), assignments=ASSIGNMENTS, where=maybe(EXPRESSION), returning=RETURNED),
+    build(ast.Delete, target=TABLES, alias=maybe(NAMES), where=maybe(EXPRESSION), returning=RETURNED),
     build(ast.Merge, **MERGE, source=TABLES | SUB_QUERIES | PATH, source_alias=maybe(NAMES), source_columns=st.none()),
     build(ast.Merge, **MERGE, source=SUB_QUERIES, source_alias=NAMES, source_columns=some(NAMES, 1)),
     build(ast.DescribeQuery, query=QUERY | PATH), build(ast.Summarize, source=TABLES | QUERY | PATH),
     build(ast.Copy, source=TABLES | SUB_QUERIES, path=PATH, options=COPY_OPTIONS),
+    build(ast.CopyInto, **INTO, path=PATH, options=COPY_OPTIONS, once=maybe(fragment(["ONCE"])), rejects=maybe(TABLES)),
     build(
         ast.InsertDirectory, path=PATH, query=QUERY, with_clause=WITH, local=FLAGS, row_format=maybe(DELIMITED), stored_as=maybe(NAMES),
     ),

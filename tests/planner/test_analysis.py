@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from acidsql.catalog.model import ForeignTable
 from acidsql.errors import BindError, ColumnNotFoundError, ParseError, TableNotFoundError
 from acidsql.expressions.predicate import Comparison, Predicate
 from acidsql.planner.bind import analysis
@@ -111,6 +112,51 @@ def test_row_id_is_hidden_from_the_star(bound: Bind, sql: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("sql", "text"),
     [
+        (
+            "SELECT default.t.id FROM t WHERE EXISTS (SELECT 1 FROM other.t WHERE other.t.id = default.t.id)",
+            "SELECT `default.t`.id FROM V0 AS `default.t` WHERE EXISTS"
+            " (SELECT 1 FROM V1 AS `other.t` WHERE `other.t`.id = `default.t`.id)",
+        ),
+        (
+            "SELECT default.t.id, u.id FROM t JOIN other.t u ON t.id = u.id",
+            "SELECT t.id, u.id FROM V0 AS `t` JOIN V1 u ON t.id = u.id",
+        ),
+        (
+            "SELECT default.t.*, other.t.id FROM default.t JOIN other.t",
+            "SELECT `default.t`.*, `other.t`.id FROM V0 AS `default.t` JOIN V1 AS `other.t`",
+        ),
+        (
+            "SELECT t.id FROM t WHERE id IN (SELECT t.id FROM other.t)",
+            "SELECT t.id FROM V0 AS `t` WHERE id IN (SELECT t.id FROM V1 AS `t`)",
+        ),
+        (
+            "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM other.t WHERE t.id = default.t.id)",
+            "SELECT 1 FROM V0 AS `default.t` WHERE EXISTS"
+            " (SELECT 1 FROM V1 AS `other.t` WHERE `other.t`.id = `default.t`.id)",
+        ),
+        (
+            "SELECT 1 FROM t, (SELECT 1 id) q WHERE EXISTS (SELECT 1 FROM (SELECT 2 id) t WHERE t.id = default.t.id)",
+            "SELECT 1 FROM V0 AS `default.t`, (SELECT 1 id) q WHERE EXISTS"
+            " (SELECT 1 FROM (SELECT 2 id) t WHERE t.id = `default.t`.id)",
+        ),
+        (
+            "SELECT ROW__ID, * FROM t WHERE default.t.id IN (SELECT id FROM other.t)",
+            "SELECT ROW__ID, * EXCEPT (`default.t`.ROW__ID) FROM V0 AS `default.t`"
+            " WHERE `default.t`.id IN (SELECT id FROM V1 AS `other.t`)",
+        ),
+    ],
+)
+def test_tables_of_two_databases_that_are_called_the_same(bound: Bind, sql: str, text: str) -> None:
+    """A column that is named by its database, too, is that table's in Spark's text, where views have
+    no database; a name alone is the nearest table's.
+    """
+    made = query(bound, sql)
+    assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
         ("SELECT * FROM t", "SELECT * FROM V0 AS `t`"),
         (
             "SELECT ROW__ID, t.*, p.* FROM t, plain p",
@@ -129,6 +175,51 @@ def test_a_spark_without_except(
     monkeypatch.setattr(analysis, "has_star_except", lambda: False)
     made = query(bound, sql)
     assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+@pytest.mark.parametrize(
+    ("sql", "views", "text"),
+    [
+        ("SELECT * FROM ice.a.t", ["ice.a.t"], "SELECT * FROM `ice.a.t` AS `t`"),
+        (
+            "SELECT ice.a.b.t.id, a.t2.id FROM ice.a.b.t x JOIN ice.a.t2 ON ice.a.t2.id = x.id",
+            ["ice.a.b.t", "ice.a.t2"],
+            "SELECT ice.a.b.t.id, t2.id FROM `ice.a.b.t` x JOIN `ice.a.t2` AS `t2` ON t2.id = x.id",
+        ),
+        (
+            "SELECT * FROM ice.a.t VERSION AS OF 3 WHERE id > 1",
+            ["ice.a.t version as of 3"],
+            "SELECT * FROM `ice.a.t version as of 3` AS `t` WHERE id > 1",
+        ),
+        (
+            "SELECT x.id FROM ice.a.t FOR VERSION AS OF 3 AS x",
+            ["ice.a.t version as of 3"],
+            "SELECT x.id FROM `ice.a.t version as of 3` AS x",
+        ),
+        (
+            "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM ice.default.t WHERE ice.default.t.id = default.t.id)",
+            ["ice.default.t"],
+            "SELECT 1 FROM V0 AS `default.t` WHERE EXISTS (SELECT 1 FROM `ice.default.t`"
+            " AS `ice.default.t` WHERE `ice.default.t`.id = `default.t`.id)",
+        ),
+        (
+            "SELECT 1 FROM ice.a.T JOIN ice.a.t x",
+            ["ice.a.T 6963652e612e54", "ice.a.t"],
+            "SELECT 1 FROM `ice.a.T 6963652e612e54` AS `T` JOIN `ice.a.t` x",
+        ),
+    ],
+)
+def test_tables_of_other_catalogs(bound: Bind, sql: str, views: list[str], text: str) -> None:
+    """A name of three parts or more is a view of its rows in Spark's text, of two tables two views."""
+    made = query(bound, sql)
+    assert [one.view for one in made.views if isinstance(one, ForeignTable)] == views
+    assert made.text.render([f"V{i}" for i in range(len(made.reads))]) == text
+
+
+def test_a_state_that_is_computed(bound: Bind) -> None:
+    """A state of a table is asked for by a literal, which Spark's own session is given."""
+    with pytest.raises(BindError, match=r"a state of ice\.a\.t is asked for by a number or a text"):
+        bound("SELECT * FROM ice.a.t TIMESTAMP AS OF current_date() - 1")
 
 
 def test_a_star_that_cannot_be_spelled_out(bound: Bind, monkeypatch: pytest.MonkeyPatch) -> None:

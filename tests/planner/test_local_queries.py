@@ -45,6 +45,16 @@ UNDERSTOOD = {
     "SELECT id FROM t UNION SELECT id FROM b ORDER BY id": "id",
     "(SELECT id FROM t) EXCEPT (SELECT id FROM b INTERSECT SELECT id FROM plain)": "id",
     "SELECT id FROM t WHERE id IN (SELECT 1) OR NOT EXISTS (SELECT * FROM b WHERE b.id = t.id)": "id",
+    "SELECT * FROM t FULL JOIN b USING (id)": "id name price day flag big name",
+    "SELECT b.*, t.* FROM t RIGHT JOIN b USING (name)": "name id name id price day flag big",
+    "SELECT * FROM t NATURAL JOIN b": "id name price day flag big",
+    "SELECT id FROM t INTERSECT ALL SELECT id FROM b MINUS ALL SELECT 1": "id",
+    "SELECT year(day), count(*) FROM t GROUP BY year(day) HAVING year(day) > 1 ORDER BY 1": (
+        "year(day) count(1)"
+    ),
+    "SELECT id % 2 AS odd, rank() OVER (ORDER BY sum(big)) AS n FROM t GROUP BY odd ORDER BY odd": (
+        "odd n"
+    ),
     "SELECT count(DISTINCT name), avg(price) FROM t": "count(DISTINCT name) avg(price)",
     "SELECT lag(id, 2) OVER (PARTITION BY name ORDER BY id) + 1 AS p FROM t ORDER BY p": "p",
     "SELECT a.id, (SELECT max(id) FROM b) + 1 AS m FROM t a JOIN b ON a.id = b.id ORDER BY m, id": "id m",
@@ -64,17 +74,45 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "reason", "words"),
     [
-        ("SELECT a.id FROM t a NATURAL JOIN b", "this join", "NATURAL JOIN"),
+        ("SELECT a.id FROM t a NATURAL SEMI JOIN b", "this join", "NATURAL SEMI JOIN"),
         ("SELECT a.id FROM t a LEFT JOIN b", "a join without ON", "LEFT JOIN b"),
-        ("SELECT id FROM t FULL JOIN b USING (id)", "USING with values of both sides", None),
-        ("SELECT * FROM t JOIN b USING (id)", "* here", "*"),
+        ("SELECT id FROM t FULL JOIN b USING (nothing)", '"nothing"', None),
+        ("SELECT b.* FROM t LEFT SEMI JOIN b USING (id)", "* here", "b.*"),
+        (
+            "SELECT year(day) AS day FROM t GROUP BY year(day) ORDER BY year(day)",
+            'which "day" is meant',
+            "day",
+        ),
+        (
+            "SELECT max(id) OVER (ORDER BY id ROWS 1 PRECEDING) AS s FROM t",
+            "max of some rows of a window",
+            "max(id)",
+        ),
+        (
+            "SELECT upper(name) AS u FROM t GROUP BY 1 HAVING count(*) > 0 ORDER BY upper(name)",
+            "an order by this group behind HAVING",
+            "name",
+        ),
+        (
+            "SELECT b.id FROM t FULL JOIN (SELECT id, 1 AS b FROM b) b USING (id)",
+            '"b.id"',
+            "b.id",
+        ),
+        ("SELECT rank() OVER (ORDER BY id ROWS 1 PRECEDING) AS s FROM t", "this window", None),
+        ("SELECT 1, count(*) FROM t GROUP BY 1", "groups of a constant", "1"),
+        ("SELECT max(id) AS m FROM t GROUP BY m", "groups of such values", "max(id)"),
+        ("SELECT id FROM t GROUP BY id + 1", "a column that is no group", "id"),
+        (
+            "SELECT count(*) FROM t GROUP BY id HAVING rank() OVER (ORDER BY id) > 1",
+            "these words",
+            None,
+        ),
         ("SELECT 1 FROM t JOIN t ON true", "tables of the same name", None),
         (
             "SELECT t.id FROM t JOIN b ON t.id IN (SELECT id FROM b)",
             "a sub-query",
             "t.id IN (SELECT id FROM b)",
         ),
-        ("SELECT id FROM t INTERSECT ALL SELECT id FROM b", "INTERSECT ALL", "INTERSECT"),
         (
             "SELECT t.name, max(b.id) AS id FROM t JOIN b ON t.id = b.id GROUP BY t.name HAVING id > 1",
             'which "id" is meant',
@@ -121,17 +159,15 @@ def test_what_is_understood(bound: Bind, sql: str) -> None:
         ),
         ("SELECT row_number() OVER (ORDER BY id) FROM t", "what Spark calls this column", None),
         (
-            "SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t",
+            "SELECT sum(id) OVER (ORDER BY id RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t",
             "this window",
             None,
         ),
-        ("SELECT max(id) OVER (ORDER BY id) AS s FROM t", "max of the rows so far", "max(id)"),
         ("SELECT ntile(2) OVER (ORDER BY id) AS s FROM t", "this window function", "ntile(2)"),
         ("SELECT id FROM t TABLESAMPLE (10 ROWS)", "what stands behind FROM", None),
         ("SELECT id FROM t LATERAL VIEW explode(array(1)) x AS y", None, None),
         ("SELECT count(DISTINCT id, name) FROM t", "what Spark calls this column", None),
         ("SELECT name, id FROM t GROUP BY name", "a column that is no group", "id"),
-        ("SELECT id FROM t GROUP BY id + 1", "groups of anything but columns", "id + 1"),
         ("SELECT info FROM n GROUP BY info", "groups of such values", "info"),
         ("SELECT info.a FROM n", '"info.a"', "info.a"),
         ("SELECT max(ROW__ID.rowid) FROM t", "what Spark calls this column", "max(ROW__ID.rowid)"),

@@ -69,6 +69,22 @@ def test_json_is_one_object_a_line() -> None:
     ]
 
 
+def test_a_table_may_have_types_below_names() -> None:
+    """They count for the width as names do, and are cut as these are."""
+    columns = [("id", "int"), ("m", "map<string,int>")]
+    rows = [(1, {"a": 1}), (2, None)]
+    assert rendered(columns, rows, format=Format.TABLE, types=True) == (
+        "+-----+-----------------+\n"
+        "| id  | m               |\n"
+        "| int | map<string,int> |\n"
+        "+-----+-----------------+\n"
+        '|   1 | {"a":1}         |\n'
+        "|   2 | NULL            |\n"
+        "+-----+-----------------+\n"
+    )
+    assert "| map<stri… |\n" in rendered(columns, rows, format=Format.TABLE, types=True, screen=19)
+
+
 def test_a_table_is_framed_and_numbers_stand_to_the_right() -> None:
     """The frame fits the widest cell; text to the left, numbers to the right."""
     assert rendered(

@@ -28,6 +28,7 @@ from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.reading import ReadSnapshot
 from acidsql.txn.runs import Run
+from acidsql.txn.taken import Taken
 from acidsql.txn.transaction import Transaction, TransactionState
 from tests.contracts.readers import claims, compacted
 
@@ -381,9 +382,10 @@ class Unreliable(EmbeddedMetastore):
         components: Iterable[TxnComponent] = (),
         statistics: Iterable[StatisticsChange] = (),
         run: Run | None = None,
+        taken: Sequence[Taken] = (),
     ) -> None:
         if self.happens:
-            super().commit(txn_id, components, statistics, run=run)
+            super().commit(txn_id, components, statistics, run=run, taken=taken)
         raise self.failure
 
 

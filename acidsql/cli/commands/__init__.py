@@ -5,6 +5,7 @@ command.py      what a command is, and where one begins and ends in a script
 table.py        all of them, by name
 help.py         what .help and "help select" say
 looks.py        how rows are shown
+walking.py      through the columns of the last query's rows
 going.py        where rows go, and what is read and run
 importing.py    the rows of CSV files into a table
 csv_file.py     such a file as rows, and what is wrong with it by the line

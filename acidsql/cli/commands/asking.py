@@ -41,16 +41,22 @@ def last(runner: Runner, argument: str) -> bool:
     layout = runner.layout
     if argument:
         layout = replace(layout, format=format_named(argument))
+    kept = kept_rows(runner)
+    runner.show_rows(
+        Kept(kept.columns, kept.statement), iter(kept.batches), layout, time.perf_counter()
+    )
+    return True
+
+
+def kept_rows(runner: Runner) -> Kept:
+    """The rows of the last query. ProgrammingError where they are not there."""
     kept = runner.kept
     if kept is None:
         raise ProgrammingError("there was no query yet")
     if not kept.is_whole:
         hint = 'Run it again: ".edit" and ".history" have it.'
         raise ProgrammingError("the rows of the last query were not all kept", hint=hint)
-    runner.show_rows(
-        Kept(kept.columns, kept.statement), iter(kept.batches), layout, time.perf_counter()
-    )
-    return True
+    return kept
 
 
 def last_statement(runner: Runner) -> str:

@@ -18,7 +18,8 @@ MOST_BYTES = 16 << 20
 @dataclass(slots=True)
 class Kept:
     """The rows of a query that have come so far. ``statement``: its name; ``is_whole``: all have
-    come, and all are here.
+    come, and all are here; ``page``: which of their columns were shown last, of those that are
+    shown together.
     """
 
     columns: Sequence[Column]
@@ -26,6 +27,7 @@ class Kept:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     size: int = 0
     is_whole: bool = False
+    page: int | None = None
 
     @property
     def is_full(self) -> bool:

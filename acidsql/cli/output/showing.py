@@ -131,6 +131,7 @@ def fitted_layout(layout: Layout, settings: Settings, screen: os.terminal_size |
         layout,
         null=settings.text("acidsql.shell.null"),
         tabs=settings.flag("acidsql.shell.tsv.raw"),
+        types=settings.flag("acidsql.shell.types"),
         screen=None if screen is None or layout.widest_cell is not None else screen.columns,
         vertical_if_wide=screen is not None and settings.flag("acidsql.shell.vertical"),
         widest_cell=layout.widest_cell or None,

@@ -43,6 +43,7 @@ from acidsql.metastore.rows.outcomes import find_outcome, txn_info
 from acidsql.metastore.rows.readers import insert_txn_reads
 from acidsql.metastore.rows.runs import delete_run, find_run, insert_run
 from acidsql.metastore.rows.tables import find_property
+from acidsql.metastore.rows.taken import find_taken, insert_taken
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
@@ -80,6 +81,7 @@ from acidsql.txn.manager import (
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import too_old
 from acidsql.txn.runs import CommittedRun, Run, committed_error
+from acidsql.txn.taken import Taken, TakenFile, taken_error
 
 # what every transaction runs is built once: building a statement takes longer than running it
 
@@ -230,10 +232,13 @@ class EmbeddedTxns(EmbeddedLocks):
         statistics: Iterable[StatisticsChange] = (),
         harmless: Collection[Overlap] | None = None,
         run: Run | None = None,
+        taken: Collection[Taken] = (),
     ) -> tuple[Overlap, ...]:
         try:
             with self._store.write() as connection:
-                failure = self._commit(connection, txn_id, components, statistics, harmless, run)
+                failure = self._commit(
+                    connection, txn_id, components, statistics, harmless, run, taken
+                )
         except UncomparedError as uncompared:
             return uncompared.overlaps
         except CommitFailedError as error:
@@ -279,6 +284,10 @@ class EmbeddedTxns(EmbeddedLocks):
     def find_run(self, run_id: str) -> CommittedRun | None:
         with self._store.read() as connection:
             return find_run(connection, run_id)
+
+    def find_taken(self, table_id: int, files: Collection[TakenFile]) -> frozenset[TakenFile]:
+        with self._store.read() as connection:
+            return find_taken(connection, table_id, files)
 
     def forget_run(self, run_id: str) -> bool:
         with self._store.write() as connection:
@@ -338,6 +347,7 @@ class EmbeddedTxns(EmbeddedLocks):
         statistics: Iterable[StatisticsChange],
         harmless: Collection[Overlap] | None,
         run: Run | None,
+        taken: Collection[Taken],
     ) -> WriteConflictError | RunCommittedError | None:
         state = find_state(connection, txn_id)
         if state is TxnState.COMMITTED:
@@ -347,11 +357,17 @@ class EmbeddedTxns(EmbeddedLocks):
         if before is not None:
             abort_txns(connection, [txn_id], AbortReason.RUN_COMMITTED)
             return committed_error(before.run_id, before.txn_id)
+        for one in taken:
+            for file in find_taken(connection, one.table_id, one.files):
+                abort_txns(connection, [txn_id], AbortReason.WRITE_CONFLICT)
+                return taken_error(txn_id, one.table, file)
         insert_components(connection, txn_id, components)
         now = self._now(connection)
         conflict = finish(connection, txn_id, now=now, statistics=statistics, harmless=harmless)
         if run is not None and conflict is None:
             insert_run(connection, run, txn_id, now)
+        for one in taken if conflict is None else ():
+            insert_taken(connection, one, txn_id, now)
         crash_points.reached("commit prepared")
         return conflict
 

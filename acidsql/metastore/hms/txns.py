@@ -50,6 +50,7 @@ from acidsql.txn.manager import (
 )
 from acidsql.txn.overlaps import TXN_ABORTED, Overlap
 from acidsql.txn.runs import CommittedRun, Run
+from acidsql.txn.taken import Taken, TakenFile
 
 _OPERATIONS = {
     OperationType.INSERT: 2,
@@ -238,9 +239,12 @@ class HiveTxns(HiveReaders, HiveStatistics):
         statistics: Iterable[StatisticsChange] = (),
         harmless: Collection[Overlap] | None = None,
         run: Run | None = None,
+        taken: Collection[Taken] = (),
     ) -> tuple[Overlap, ...]:
         if run is not None:
             self._cannot_record_runs()
+        if taken:
+            self._cannot_record_files()
         if harmless is not None:
             self._cannot(
                 "compare the rows of two transactions",
@@ -370,6 +374,15 @@ class HiveTxns(HiveReaders, HiveStatistics):
 
     def forget_run(self, run_id: str) -> bool:
         self._cannot_record_runs()
+
+    def find_taken(self, table_id: int, files: Collection[TakenFile]) -> frozenset[TakenFile]:
+        self._cannot_record_files()
+
+    def _cannot_record_files(self) -> Never:
+        self._cannot(
+            "record with a commit which files a table has taken",
+            "so it cannot tell whether a file was copied into it before",
+        )
 
     def _cannot_record_runs(self) -> Never:
         self._cannot(

@@ -45,6 +45,7 @@ class Insert:
     partition: PartitionSpec | None = None
     if_not_exists: bool = False
     by_name: Fragment | None = None
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,7 @@ class Update:
     alias: Name | None
     assignments: tuple[Assignment, ...]
     where: Fragment | None
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,7 @@ class Delete:
     target: QualifiedName
     alias: Name | None
     where: Fragment | None
+    returning: Fragment | None = None
 
 
 class Match(StrEnum):
@@ -148,6 +151,7 @@ class Merge:
     source_columns: tuple[Name, ...] | None
     on: Fragment
     clauses: tuple[MergeClause, ...]
+    returning: Fragment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +176,23 @@ class Copy:
     source: QualifiedName | Fragment
     path: Path
     options: tuple[CopyOption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyInto:
+    """COPY INTO t [PARTITION (..)] [(columns)] FROM 'path' [(options)] [BY NAME] [ONCE] [REJECTS
+    INTO r]. ``by_name``, ``once``: these words.
+    """
+
+    span: Span
+    target: QualifiedName
+    columns: tuple[Name, ...] | None
+    path: Path
+    partition: PartitionSpec | None = None
+    options: tuple[CopyOption, ...] = ()
+    by_name: Fragment | None = None
+    once: Fragment | None = None
+    rejects: QualifiedName | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +243,7 @@ class Explain:
     mode: str | None = None
 
 
-ChangingStatement = Insert | MultiInsert | Update | Delete | Merge
+ChangingStatement = Insert | MultiInsert | Update | Delete | Merge | CopyInto
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, ForeignTable, SparkRelation, Table
 from acidsql.expressions.not_here import NotHere
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import engines
@@ -22,6 +22,7 @@ from acidsql.plan.operators import (
     LocalScan,
     Operator,
     Operators,
+    Query,
     Scan,
     Way,
     every,
@@ -40,6 +41,7 @@ from acidsql.plan.plans import (
     plan_insert,
 )
 from acidsql.planner.bind.bound import (
+    BoundCopy,
     BoundDelete,
     BoundInsert,
     BoundLoad,
@@ -81,11 +83,12 @@ class Explainer:
                 return self.rows(plan)
             case WritePlan():
                 return Node(title_of(plan), (*self.leg(plan), *self.ending(plan)))
-            case MultiInsertPlan(legs=legs):
-                title = "MULTI-INSERT: all legs read one snapshot and become visible together"
+            case MultiInsertPlan(legs=legs, making=making):
+                first = () if making is None else (Node(f"make table {making.table.name}"),)
                 return Node(
-                    title,
+                    _title_of_legs(plan),
                     (
+                        *first,
                         *(Node(title_of(leg), tuple(self.leg(leg))) for leg in legs),
                         *self.ending(legs[0]),
                     ),
@@ -154,11 +157,19 @@ class Explainer:
         yield from self.change_engine(plan.action)
         yield from self.operators(plan.operators)
         yield from self.sinks(plan)
+        yield from self.returned(plan.returning)
+
+    def returned(self, plan: ReadPlan | None) -> Iterator[Node]:
+        """What is given back of the rows that are written, once they are committed."""
+        if plan is not None:
+            yield Node("give back rows as they are written", self.operators(plan.operators))
 
     def action(self, plan: WritePlan) -> Iterator[Node]:
         """What no step says: which columns and partitions a statement is about."""
         match plan.action:
             case BoundInsert() as action:
+                if action.copied is not None:
+                    yield Node(_files_words(action.copied))
                 if action.by_name and not action.columns:
                     yield Node("columns: by name, as the query calls them")
                 elif action.by_name or len(action.columns) != len(plan.table.columns):
@@ -181,6 +192,9 @@ class Explainer:
                 yield self.read(read)
             case LocalScan(read=read):
                 yield Node(operator.words, self.read(read).children)
+            case Query(query=query):
+                yield from _foreign(query.views)
+                yield Node(operator.words)
             case Check(rules=rules) | LocalCheck(rules=rules):
                 yield from (Node(f"check: {rule}") for rule in rules)
             case FirstOf(
@@ -273,6 +287,7 @@ class Explainer:
         merge = plan.merge
         children = [
             Node(f"source {merge.source_alias}: {merge.shown(merge.source)}"),
+            *_foreign(merge.views),
             *self.change_engine(merge),
             *self.operators(plan.operators),
         ]
@@ -291,7 +306,8 @@ class Explainer:
             children.append(
                 Node(f"{merge.heading(clause)}{named}", (*self.values(merge, clause), *below))
             )
-        return Node(title_of(plan), (*children, *self.ending(plan)))
+        returned = self.returned(plan.returning)
+        return Node(title_of(plan), (*children, *returned, *self.ending(plan)))
 
     def values(self, merge: BoundMerge, clause: BoundMergeClause) -> Iterator[Node]:
         """What EXTENDED adds of a clause: the value of each column it names."""
@@ -299,6 +315,21 @@ class Explainer:
         for column, value in zip(every, clause.values, strict=False):
             if self.extended and column in clause.changed:
                 yield Node(f"{column.name} = {merge.shown(value)}")
+
+
+def _title_of_legs(plan: MultiInsertPlan) -> str:
+    action = plan.legs[0].action
+    if isinstance(action, BoundInsert) and action.copied is not None:
+        return f"{words_of(plan)} .. REJECTS INTO: all rows become visible together"
+    return "MULTI-INSERT: all legs read one snapshot and become visible together"
+
+
+def _files_words(copied: BoundCopy) -> str:
+    """How many files COPY INTO takes, and what becomes of the rows that do not fit."""
+    files = "1 file" if len(copied.files) == 1 else f"{len(copied.files)} files"
+    skipped = f", {copied.skipped} more taken before" if copied.once else ""
+    misfits = "are an error" if copied.rejects is None else f"go into {copied.rejects}"
+    return f"read {files}{skipped}; rows that do not fit {misfits}"
 
 
 _ALWAYS_WITH_FACTS = (
@@ -318,6 +349,14 @@ def _action_facts(action: CatalogAction | SessionAction) -> tuple[Node, ...]:
     if facts or isinstance(action, _ALWAYS_WITH_FACTS):
         return tuple(Node(f"{name}: {value}") for name, value in facts)
     return (Node("metadata only: no data is read or written"),)
+
+
+def _foreign(relations: Iterable[SparkRelation]) -> Iterator[Node]:
+    """Tables of other catalogs, which no step of ours reads."""
+    for relation in relations:
+        if isinstance(relation, ForeignTable):
+            version = f" {relation.version}" if relation.version else ""
+            yield Node(f"read {relation}{version}: a table of another catalog")
 
 
 def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:

@@ -90,6 +90,10 @@ def _bind(  # noqa: C901  (one arm for each statement)
             from acidsql.planner.bind.files.unload import bind_copy
 
             return bind_copy(names, statement)
+        case ast.CopyInto():
+            from acidsql.planner.bind.files.copy_into import bind_copy_into
+
+            return bind_copy_into(names, statement)
         case ast.InsertDirectory():
             from acidsql.planner.bind.files.unload import bind_insert_directory
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from acidsql.acid.row_id import ROW_ID_COLUMN
-from acidsql.catalog.model import Table
+from acidsql.catalog.model import ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Error, NestingError, Span
@@ -41,6 +41,8 @@ from acidsql.planner.bind.files.sources import (
 from acidsql.planner.bind.functions import KnowsFunction, check_nodes
 from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
+    Called,
+    Callings,
     Clauses,
     QueryScopes,
     asks_results,
@@ -94,7 +96,8 @@ class Analysis:
     the text stands. ``database``: the session's, None where calls of ``current_database()`` are
     left as they are. ``knows``: tells functions that Spark has not by itself, None where they are
     not asked about. ``zone``: that whose clock ``current_timestamp()`` shows.
-    ``open_files``: None in the text of a view, which names no files so.
+    ``open_files``: None in the text of a view, which names no files so. ``foreign``: is told of
+    tables of other catalogs; None where none can be named.
     """
 
     reads: list[Read] = field(default_factory=list)
@@ -107,6 +110,7 @@ class Analysis:
     knows: KnowsFunction | None = None
     zone: str = "UTC"
     open_files: OpenFiles | None = None
+    foreign: Callable[[ForeignTable, Span], None] | None = None
 
 
 def analyse_query(source: str, span: Span, resolve: Resolve, analysis: Analysis) -> exp.Expr:
@@ -139,6 +143,7 @@ def relation(read: Read, source: str, resolve: Resolve, analysis: Analysis) -> t
         views=analysis.views + 1,
         database=analysis.database,
         zone=analysis.zone,
+        foreign=analysis.foreign,
     )
     first = len(inner.reads)
     try:
@@ -219,6 +224,9 @@ class _Walk:
         self.analysis = analysis
         self.scopes: dict[int, list[Read]] = {}
         self.tables: dict[int, Read] = {}
+        self.callings = Callings(self.queries)
+        self.called: dict[int, Called] = {}
+        self.read_as: list[tuple[Span, tuple[Piece, ...], Called, str]] = []
         self.given: list[Visible] | None = None
         self.seen: dict[int, list[Visible] | None] = {}
         self.finder: ColumnFinder[exp.Expr] = ColumnFinder(source, self.span)
@@ -232,11 +240,7 @@ class _Walk:
 
         nodes = self.queries.nodes
         self.calls()
-        for node in nodes:
-            if isinstance(node, exp.Table):
-                self.table(node)
-            elif isinstance(node, exp.Star):
-                self.left_out(node)
+        self.relations()
         columns = {
             c.name
             for r in self.analysis.reads
@@ -244,17 +248,34 @@ class _Walk:
         }
         columns |= {name for seen in self.given or () for name in seen.columns or ()}
         self.analysis.edits += moment_edits(self.source, self.text, self.analysis.zone, columns)
-        if not self.analysis.reads:
+        if not self.read_as and not self.analysis.reads:
             return
-        for node in nodes:
-            if isinstance(node, exp.Column):
-                self.column(node)
+        for column in self.queries.columns():
+            self.row_id(column)
+            self.qualifiers(column)
         for node in nodes:
             if isinstance(node, exp.Star):
                 self.star(node)
             elif isinstance(node, exp.Select):
                 self.conditions(node)
         self.check_queries()
+
+    def relations(self) -> None:
+        """Finds the relations of the text, and puts tables into it."""
+        from sqlglot import exp
+
+        for seen in self.given or ():
+            own = f"{seen.database}.{seen.alias}" == seen.name
+            path = (seen.database, seen.alias) if own else ()
+            self.callings.add(self.tree, Called(name=seen.alias, path=path))
+        for node in self.queries.nodes:
+            if isinstance(node, exp.Table):
+                self.table(node)
+            elif isinstance(node, exp.Star):
+                self.left_out(node)
+            elif isinstance(node, exp.Subquery | exp.UDTF) and node.alias:
+                self.unread(node)
+        self.name_tables()
 
     def calls(self) -> None:
         """Checks the functions, and edits those that tell the session's database."""
@@ -277,19 +298,59 @@ class _Walk:
             if _CALLED.match(self.source, start) is not None:
                 self.files(node, *called_source(start, self.text, self.source))
             return
-        if (
-            not isinstance(node.this, exp.Identifier)
-            or self.queries.in_hint(node)
-            or (len(parts) == 1 and self.queries.is_cte(node))
-        ):
+        if self.queries.in_hint(node):
+            return
+        if len(node.parts) > 2 and self.analysis.foreign is not None:
+            self.foreign(node, self.analysis.foreign)
+            return
+        if not isinstance(node.this, exp.Identifier):
+            return
+        if len(parts) == 1 and self.queries.is_cte(node):
+            self.unread(node)
             return
         span = self.span(parts[0], parts[-1])
         if self.source[span.start] in QUOTES:
             self.files(node, span, file_source(parts[-1].name, span, self.source))
             return
         table = self.resolve(tuple(p.name for p in parts), span)
-        if table is not None:
+        if table is None:
+            self.unread(node)
+        else:
             self.read(node, table, span, node.name)
+
+    def foreign(self, node: exp.Table, tell: Callable[[ForeignTable, Span], None]) -> None:
+        """A table of another catalog, perhaps an older state of it."""
+        names = tuple(part.name for part in node.parts)
+        span = self.span(node.parts[0], node.parts[-1])
+        version, end = self.version(node, span)
+        table = ForeignTable(parts=names, version=version)
+        tell(table, span)
+        has_name = node.alias or node.args.get("sample")
+        path = () if has_name else tuple(name.lower() for name in names)
+        called = Called(name=(node.alias or names[-1]).lower(), path=path)
+        self.callings.add(self.queries.select_of(node), called)
+        pieces = (identifier(table.view),)
+        self.read_as.append((Span(span.start, end), pieces, called, "" if has_name else names[-1]))
+
+    def version(self, node: exp.Table, span: Span) -> tuple[str, int]:
+        """The words behind a table that ask for an older state, and where they end."""
+        from sqlglot import exp
+
+        version = node.args.get("version")
+        if version is None:
+            return "", span.end
+        moment = version.expression
+        if version.args.get("kind") != "AS OF" or not isinstance(moment, exp.Literal):
+            message = f"a state of {span.cut(self.source)} is asked for by a number or a text"
+            hint = "Write VERSION AS OF 3, VERSION AS OF 'tag' or TIMESTAMP AS OF '2026-01-01'."
+            raise BindError(message, hint=hint, span=span, source=self.source)
+        literal = self.span(moment)
+        return f"{version.name.lower()} as of {literal.cut(self.source)}", literal.end
+
+    def unread(self, node: exp.Expr) -> None:
+        """A relation that is no table of the catalog."""
+        name = node.alias_or_name.lower()
+        self.callings.add(self.queries.select_of(node), Called(name=name))
 
     def files(self, node: exp.Table, span: Span, files: FileSource) -> None:
         """Files in the place of a table."""
@@ -318,38 +379,54 @@ class _Walk:
             )
             raise BindError(message, code=10429, hint=hint, span=span, source=self.source)
         read = Read(table=table, span=span, alias=name.lower())
-        named = () if node.alias or node.args.get("sample") else (f" AS {identifier(own_name)}",)
-        self.analysis.edits.append(
-            Edit(span, (*relation(read, self.source, self.resolve, self.analysis), *named))
-        )
-        self.scopes.setdefault(id(self.queries.select_of(node)), []).append(read)
+        has_name = node.alias or node.args.get("sample")
+        path = () if has_name else (table.name.database, table.name.table)
+        called = Called(name=read.alias, path=path)
+        select = self.queries.select_of(node)
+        self.callings.add(select, called)
+        pieces = relation(read, self.source, self.resolve, self.analysis)
+        self.read_as.append((span, pieces, called, "" if has_name else own_name))
+        self.scopes.setdefault(id(select), []).append(read)
         self.tables[id(node)] = read
+        self.called[id(read)] = called
 
-    def column(self, node: exp.Column) -> None:
-        """Marks the reads whose ROW__ID is asked for; drops a database qualifier, which a view has
-        not.
-        """
+    def name_tables(self) -> None:
+        """Puts the tables into the text, each under the name that it is called by."""
+        self.callings.tell_apart([called for _, _, called, _ in self.read_as])
+        for span, pieces, called, own_name in self.read_as:
+            name = called.words if called.apart else own_name
+            named = (f" AS {identifier(name)}",) if name else ()
+            self.analysis.edits.append(Edit(span, (*pieces, *named)))
+
+    def row_id(self, node: exp.Column) -> None:
+        """Marks the reads whose ROW__ID is asked for."""
         names = [p.name.lower() for p in node.parts]
-        if ROW_ID in names:
-            asked: list[Read] = []
-            select = self.queries.select_of(node)
-            while select is not None:
-                asked += self.scopes.get(id(select), ())
-                select = self.queries.select_of(select)
-            for read in asked:
-                read.row_id |= read.table.is_transactional
-            ordinal = names.index(ROW_ID)
-            self.check_row_ids(
-                node.parts[ordinal], [r for r in asked if not ordinal or r.alias in names[:ordinal]]
-            )
-        if len(names) > 2:
-            owner = (names[0], names[1])
-            if any(
-                owner == (r.table.name.database, r.table.name.table) and r.alias == names[1]
-                for r in (*self.analysis.reads, *self.tables.values())
-            ):
-                start = self.span(node.parts[0]).start
-                self.analysis.edits.append(Edit(Span(start, self.span(node.parts[1]).start), ()))
+        if ROW_ID not in names:
+            return
+        asked: list[Read] = []
+        select = self.queries.select_of(node)
+        while select is not None:
+            asked += self.scopes.get(id(select), ())
+            select = self.queries.select_of(select)
+        for read in asked:
+            read.row_id |= read.table.is_transactional
+        ordinal = names.index(ROW_ID)
+        self.check_row_ids(
+            node.parts[ordinal], [r for r in asked if not ordinal or r.alias in names[:ordinal]]
+        )
+
+    def qualifiers(self, node: exp.Column) -> None:
+        """Puts the name by which Spark's text calls a table into the place of the user's for it."""
+        owner = self.callings.find(node)
+        if owner is None:
+            return
+        called, count = owner
+        first, last = node.parts[0], node.parts[count - 1]
+        if called.apart:
+            self.analysis.edits.append(Edit(self.span(first, last), (identifier(called.words),)))
+        elif count > 1:
+            start, end = self.span(first).start, self.span(last).start
+            self.analysis.edits.append(Edit(Span(start, end), ()))
 
     def check_row_ids(self, node: exp.Expr, asked: Sequence[Read]) -> None:
         """``asked``: the tables whose ROW__ID the name ``node`` may mean."""
@@ -392,7 +469,7 @@ class _Walk:
         hidden = (
             [ROW_ID_COLUMN]
             if qualified
-            else [f"{identifier(r.alias)}.{ROW_ID_COLUMN}" for r in reads]
+            else [f"{identifier(self.called[id(r)].words)}.{ROW_ID_COLUMN}" for r in reads]
         )
         behind = self.behind_star(node)
         edit = Edit(Span(span.end, span.end), (f" EXCEPT ({', '.join(hidden)})",))
@@ -412,7 +489,7 @@ class _Walk:
                 raise BindError(message, hint=hint, span=span, source=self.source)
             reads = self.scopes[id(select)]
         columns = [
-            (f"{identifier(read.alias)}.", identifier(column.name))
+            (f"{identifier(self.called[id(read)].words)}.", identifier(column.name))
             for read in reads
             for column in (*read.table.columns, *read.table.partition_columns)
         ]

@@ -9,7 +9,8 @@ from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, SparkRelation, Table, TableName
+from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.predicate import Predicate
@@ -17,7 +18,7 @@ from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
-from acidsql.planner.bind.bound_catalog import CatalogAction
+from acidsql.planner.bind.bound_catalog import BoundCreateTable, CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
 from acidsql.planner.bind.local.merge_trees import LocalMerge
 from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, LocalQuery, LocalValues, Stored
@@ -70,8 +71,8 @@ class BoundValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundQuery:
-    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the names only Spark's session
-    knows.
+    """``reads[i]`` stands in slot ``i`` of ``text``; ``views`` are the relations that only Spark's
+    session knows.
 
     ``width``: how many columns it gives, and ``names`` what they are called, in lower case, "" for
     none; None where only Spark can tell. ``values``: of a query that is the rows of VALUES, each of
@@ -80,7 +81,7 @@ class BoundQuery:
 
     text: QueryText
     reads: tuple[BoundRead, ...]
-    views: tuple[str, ...] = ()
+    views: tuple[SparkRelation, ...] = ()
     width: int | None = None
     names: tuple[str, ...] | None = None
     values: tuple[tuple[BoundValue, ...], ...] = field(default=(), compare=False, repr=False)
@@ -102,6 +103,14 @@ class Telling(StrEnum):
 
     COLUMNS = "DESCRIBE"
     SUMMARY = "SUMMARIZE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundReturning:
+    """RETURNING: the query over the rows that are written; ``text``: the list, on one line."""
+
+    query: BoundQuery
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +154,20 @@ class BoundPartition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCopy:
+    """What COPY INTO is about beside rows. ``given``: the path as it was written; ``files``: that
+    are taken; ``skipped``: how many were taken ``once`` before; ``rejects``: where the rows go that
+    do not fit.
+    """
+
+    given: str
+    files: tuple[FileStamp, ...]
+    skipped: int = 0
+    once: bool = False
+    rejects: TableName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundInsert:
     """``columns``: the target columns the source's columns go to, in the source's order; the others
     become NULL.
@@ -154,7 +177,7 @@ class BoundInsert:
     said which columns they are. ``if_not_exists``: nothing is done where the partition is there.
     ``truncate``: this is TRUNCATE TABLE, an overwriting by no rows, and ``truncated`` the partition
     values that what it empties has. ``stores``: what the table holds of the values of a query's
-    tree, or why there is none.
+    tree, or why there is none. ``copied``: this is COPY INTO.
     """
 
     table: Table
@@ -169,6 +192,19 @@ class BoundInsert:
     truncate: bool = False
     truncated: tuple[tuple[str, str], ...] = ()
     stores: tuple[Stored, ...] | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    copied: BoundCopy | None = None
+    returning: BoundReturning | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCopyInto:
+    """COPY INTO .. REJECTS INTO: the INSERT of the rows that fit, and that of the others; without
+    it the table that takes these is to be made first.
+    """
+
+    legs: tuple[BoundInsert, ...]
+    span: Span
+    making: BoundCreateTable | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,14 +243,19 @@ class BoundUpdate:
     changed: tuple[Column, ...]
     query: BoundQuery
     stores: tuple[Stored, ...] = field(default=(), compare=False, repr=False)
+    returning: BoundReturning | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundDelete:
-    """``query`` gives originalTransaction, bucket, rowId, then the partition columns."""
+    """``query`` gives originalTransaction, bucket, rowId, then the partition columns. With
+    ``returning`` it gives the table's columns before these, which ``stores`` are of.
+    """
 
     table: Table
     query: BoundQuery
+    stores: tuple[Stored, ...] = field(default=(), compare=False, repr=False)
+    returning: BoundReturning | None = None
 
 
 class MergeAction(StrEnum):
@@ -268,7 +309,7 @@ class BoundMerge:
     on: tuple[Piece, ...]
     clauses: tuple[BoundMergeClause, ...]
     reads: tuple[BoundRead, ...]
-    views: tuple[str, ...]
+    views: tuple[SparkRelation, ...]
     text_source: str
     span: Span
     keys: tuple[tuple[str, str], ...] = ()
@@ -276,6 +317,7 @@ class BoundMerge:
     only_keys: bool = False
     on_columns: tuple[str, ...] = ()
     local: LocalMerge | NotHere = field(default=NOT_LOOKED_INTO, compare=False, repr=False)
+    returning: BoundReturning | None = None
 
     def shown(self, pieces: tuple[Piece, ...]) -> str:
         """A part of the statement as the user wrote it, on one line."""
@@ -318,7 +360,15 @@ class BoundExplain:
     mode: str | None = None
 
 
-BoundChange = BoundInsert | BoundLoad | BoundMultiInsert | BoundUpdate | BoundDelete | BoundMerge
+BoundChange = (
+    BoundInsert
+    | BoundCopyInto
+    | BoundLoad
+    | BoundMultiInsert
+    | BoundUpdate
+    | BoundDelete
+    | BoundMerge
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

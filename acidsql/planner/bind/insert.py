@@ -53,7 +53,12 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
         source = names.query(statement.source, insert_source)
     else:
         source = names.query_after((statement.with_clause,), statement.source)
-    return _bound(names, statement, table, partition, columns, source, statement.source.span)
+    bound = bound_insert(names, statement, table, partition, columns, source, statement.source.span)
+    if statement.returning is None:
+        return bound
+    from acidsql.planner.bind.returning import bind_returning
+
+    return replace(bound, returning=bind_returning(names, statement.returning, table))
 
 
 def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiInsert:
@@ -69,7 +74,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
         partition = bind_partition(names, table, branch)
         columns = insert_columns(names, table, branch.columns, partition)
         check_by_name(names, branch)
-        leg = _bound(
+        leg = bound_insert(
             names,
             branch,
             table,
@@ -85,7 +90,7 @@ def bind_multi_insert(names: Names, statement: ast.MultiInsert) -> BoundMultiIns
     return BoundMultiInsert(legs=tuple(legs), span=statement.span)
 
 
-def _bound(
+def bound_insert(
     names: Names,
     statement: AnyInsert,
     table: Table,
@@ -94,6 +99,9 @@ def _bound(
     source: BoundRows | BoundQuery,
     span: Span,
 ) -> BoundInsert:
+    """The INSERT of a source, which stands at ``span``, into ``columns``; BY NAME into those that
+    it names.
+    """
     stores: tuple[Stored, ...] | NotHere = ()
     if statement.by_name is not None:
         assert isinstance(source, BoundQuery)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from acidsql.catalog.attached import is_live
-from acidsql.catalog.model import Column, Table, TableName
+from acidsql.catalog.model import Column, ForeignTable, SparkRelation, Table, TableName
 from acidsql.catalog.path_relation import FileSource, PathRelation
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, DatabaseNotFoundError, Error, Span, TableNotFoundError
@@ -59,7 +59,9 @@ Understand = Callable[
 ]
 """What makes the trees of a query: ``local_select`` or the like."""
 
-FILE_SOURCES = frozenset({"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile"})
+FILE_SOURCES = frozenset(
+    {"parquet", "orc", "csv", "json", "text", "avro", "xml", "binaryfile", "delta"}
+)
 """What Spark may stand before a path: parquet.`/data/file`."""
 
 
@@ -87,15 +89,15 @@ class NewValue:
 
 
 class Names:
-    """One statement's look-ups. ``views`` are the names found in Spark's session only, ``files``
-    what was found of paths, by their places.
+    """One statement's look-ups. ``views`` are the relations that only Spark's session has,
+    ``files`` what was found of paths, by their places.
     """
 
     def __init__(self, source: str, around: Surroundings) -> None:
         self.source = source
         self.around = around
         self.catalog = around.catalog
-        self.views: dict[str, None] = {}
+        self.views: dict[SparkRelation, None] = {}
         self.files: dict[Span, PathRelation | NotHere] = {}
         self.view_texts: dict[tuple[Span, ...], str] = {}
         self.parsed: dict[Span, Parsed] = {}
@@ -113,7 +115,12 @@ class Names:
     def table_name(self, name: ast.QualifiedName) -> TableName:
         parts = [p.text.lower() for p in name.parts]
         if len(parts) > 2:
-            raise BindError("a table name has at most two parts", span=name.span)
+            table = ForeignTable(parts=tuple(part.text for part in name.parts))
+            raise BindError(
+                f"{table} is a table of another catalog, which only queries can name",
+                hint='In a query it is read; spark.sql("..") changes it.',
+                span=name.span,
+            )
         return TableName(self.around.database if len(parts) == 1 else parts[0], parts[-1])
 
     def table(self, name: ast.QualifiedName) -> Table:
@@ -127,8 +134,10 @@ class Names:
             raise self.not_found(wanted, name.span)
         return table
 
-    def not_found(self, wanted: TableName, span: Span) -> TableNotFoundError:
-        hint = self._near(wanted)
+    def not_found(
+        self, wanted: TableName, span: Span, hint: str | None = None
+    ) -> TableNotFoundError:
+        hint = hint or self._near(wanted)
         return TableNotFoundError(f"Table not found {wanted}", code=10001, hint=hint, span=span)
 
     def nothing_dropped(self, kind: str, wanted: TableName) -> str:
@@ -160,7 +169,8 @@ class Names:
                 self.files[span] = NotHere("files of several texts")
             return None
         if len(names) > 2:
-            raise TableNotFoundError(f"Table not found {'.'.join(names)}", code=10001, span=span)
+            self.foreign(ForeignTable(parts=parts), span)
+            return None
         wanted = TableName(self.around.database if len(names) == 1 else names[0], names[-1])
         table = self.catalog.find_table(wanted)
         if len(names) == 1 and names[0] in self.around.frames:
@@ -170,9 +180,22 @@ class Names:
             if len(names) == 1 and self.around.has_view(parts[0]):
                 self.views[parts[0]] = None
                 return None
-            raise self.not_found(wanted, span)
+            raise self.not_found(wanted, span, self._hint_at_spark(parts))
         self.check_manager(table, span)
         return self.around.refreshed(table) if is_live(table) else table
+
+    def foreign(self, table: ForeignTable, span: Span) -> None:
+        """Takes down a table of another catalog. TableNotFoundError where Spark has none."""
+        if not self.around.has_foreign(table):
+            hint = "A name of three parts is a table of a catalog of Spark's session."
+            raise TableNotFoundError(f"Table not found {table}", code=10001, hint=hint, span=span)
+        self.views[table] = None
+
+    def _hint_at_spark(self, parts: tuple[str, ...]) -> str | None:
+        """Tells that a name that is none here is one of Spark's own catalog."""
+        table = ForeignTable(parts=("spark_catalog", *parts))
+        is_there = len(parts) == 2 and self.around.has_foreign(table)
+        return f"Spark's session has {table}, by all these names." if is_there else None
 
     def fresh_table(self, name: ast.QualifiedName) -> Table:
         """The table, as its source tells it now if it is attached to one that can be asked."""
@@ -237,6 +260,7 @@ class Names:
             knows=around.knows_function,
             zone=around.semantics.zone,
             open_files=self.open_files,
+            foreign=self.foreign,
         )
 
     def open_files(self, files: FileSource, span: Span) -> Table | None:

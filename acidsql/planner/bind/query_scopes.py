@@ -47,6 +47,80 @@ class _Surroundings:
     tables: _CommonTables | None = None
 
 
+@dataclass(slots=True, kw_only=True)
+class Called:
+    """A relation of a query and the ``name`` that stands before its columns, in lower case.
+    ``path``: the names of a table that has no alias, from its database on. ``apart``: Spark's text
+    calls it by all of them.
+    """
+
+    name: str
+    path: tuple[str, ...] = ()
+    apart: bool = False
+
+    @property
+    def words(self) -> str:
+        """What Spark's text calls it."""
+        return ".".join(self.path) if self.apart else self.name
+
+
+class Callings:
+    """The relations of a text by the queries whose FROM names them. Spark reads views, which have
+    no database: where two tables are called the same, the text calls each by all its names.
+    """
+
+    def __init__(self, queries: QueryScopes) -> None:
+        self._queries = queries
+        self._inside: dict[int, list[Called]] = {}
+        self._anywhere: dict[tuple[str, ...], Called] = {}
+
+    def add(self, select: exp.Expr | None, relation: Called) -> None:
+        self._inside.setdefault(id(select), []).append(relation)
+        if relation.path:
+            self._anywhere.setdefault(relation.path, relation)
+
+    def tell_apart(self, tables: Sequence[Called]) -> None:
+        """Sets those of ``tables`` apart that others are called like, where a column is named by
+        all the names of one.
+        """
+        paths: dict[str, set[tuple[str, ...]]] = {}
+        for relations in self._inside.values():
+            for relation in relations:
+                paths.setdefault(relation.name, set()).add(relation.path)
+        if all(len(paths[table.name]) == 1 for table in tables):
+            return
+        owners = filter(None, map(self.find, self._queries.columns()))
+        asked = {relation.name for relation, count in owners if count > 1}
+        for table in tables:
+            alike = len(paths[table.name]) > 1 and table.name in asked
+            table.apart = bool(table.path) and alike
+
+    def find(self, node: exp.Column) -> tuple[Called, int] | None:
+        """The relation that the first names of a column mean, and how many they are: all names of
+        one in sight, or else of any; those of one in sight without its catalog; what the nearest
+        is called.
+        """
+        names = tuple(part.name.lower() for part in node.parts[:-1])
+        select = self._queries.select_of(node)
+        if not names or select is None:
+            return None
+        levels = [self._inside.get(id(one), []) for one in self._queries.enclosing(select)]
+        near = [relation for level in levels for relation in level if relation.path]
+        for left in (0, 1):
+            for relation in near:
+                path = relation.path[left:]
+                if len(path) > 1 and names[: len(path)] == path:
+                    return relation, len(path)
+            for count in range(2, len(names) + 1) if not left else ():
+                if (far := self._anywhere.get(names[:count])) is not None:
+                    return far, count
+        for level in levels:
+            called = [one for one in level if one.name == names[0]]
+            if called:
+                return (called[0], 1) if len(called) == 1 else None
+        return None
+
+
 class QueryScopes:
     """``nodes``: every node of a tree, parents before their children."""
 
@@ -89,6 +163,11 @@ class QueryScopes:
         for node in self._columns.get(id(select), ()):
             if "start" in node.parts[0].meta and not isinstance(node.this, exp.Star):
                 yield node
+
+    def columns(self) -> Iterator[exp.Column]:
+        from sqlglot import exp
+
+        return (node for node in self.nodes if isinstance(node, exp.Column))
 
     def enclosing(self, select: exp.Select) -> Iterator[exp.Select]:
         """The query and those around it whose columns it can use."""

@@ -15,12 +15,14 @@ from acidsql.expressions.losses import given_name
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.query_text import Piece, Slot
 from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
+from acidsql.expressions.tree import Call, parts_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, Read
-from acidsql.planner.bind.bound import BoundDelete, BoundUpdate
+from acidsql.planner.bind.bound import BoundDelete, BoundReturning, BoundUpdate
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.local.changes import local_delete, local_update, updated
 from acidsql.planner.bind.local.query_trees import LocalQuery
+from acidsql.planner.bind.local.scope import QUERIES
 from acidsql.planner.bind.local.stores import understood
 from acidsql.planner.bind.names import Names, is_reported
 
@@ -36,13 +38,18 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     names.parse_ahead([*(a.value for a in statement.assignments), statement.where])
     analysis = Analysis(reads=[read])
     where = names.where(statement.where, read, analysis)
-    local = understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
+
+    def understand() -> LocalQuery | NotHere:
+        return understood(lambda: _updated(names, read, sets, statement.where, analysis), read.span)
+
+    local = None if _ask(names, sets) else understand()
+    values = list(_new_values(names, sets, read, local, analysis))
+    if local is None:  # the tables of queries in values are known now
+        local = understand()
     pieces: list[Piece] = [
         "SELECT ",
         *row_id_columns(read.alias),
-        *_new_values(names, sets, read, local, analysis),
-    ]
-    pieces += [
+        *values,
         partition_of(read),
         " FROM ",
         Slot(0),
@@ -54,8 +61,22 @@ def bind_update(names: Names, statement: ast.Update) -> BoundUpdate:
     reported = [name for name, one in sets.items() if is_reported(names, one.value)]
     stores = updated(table, read.span, reported)
     return BoundUpdate(
-        table=table, changed=changed, query=replace(query, local=local), stores=stores
+        table=table,
+        changed=changed,
+        query=replace(query, local=local),
+        stores=stores,
+        returning=_returning(names, statement, read),
     )
+
+
+def _ask(names: Names, sets: Mapping[str, ast.Assignment]) -> bool:
+    """Whether a query is in one of the values."""
+    for one in sets.values():
+        tree = names.condition(one.value)
+        for part in () if tree is None else parts_of(tree):
+            if isinstance(part, Call) and part.name in QUERIES:
+                return True
+    return False
 
 
 def _updated(
@@ -78,9 +99,12 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
     read = changed_target(names, statement.target, statement.alias)
     check_writable(read)
     analysis = Analysis(reads=[read])
+    returning = _returning(names, statement, read)
+    given = read.table.columns if returning is not None else ()
     head: tuple[Piece, ...] = (
         "SELECT ",
         *row_id_columns(read.alias),
+        *(piece for column in given for piece in (", ", *own_value(read, column))),
         partition_of(read),
         " FROM ",
         Slot(0),
@@ -94,10 +118,26 @@ def bind_delete(names: Names, statement: ast.Delete) -> BoundDelete:
             read,
             None if where is None else names.tree(where),
             names.queries(analysis, read.span),
+            given,
         ),
         read.span,
     )
-    return BoundDelete(table=read.table, query=replace(query, local=local))
+    return BoundDelete(
+        table=read.table,
+        query=replace(query, local=local),
+        stores=updated(read.table, read.span) if given else (),
+        returning=returning,
+    )
+
+
+def _returning(
+    names: Names, statement: ast.Update | ast.Delete, read: Read
+) -> BoundReturning | None:
+    if statement.returning is None:
+        return None
+    from acidsql.planner.bind.returning import bind_returning
+
+    return bind_returning(names, statement.returning, read.table, read.alias)
 
 
 def partition_of(read: Read) -> str:
@@ -185,7 +225,7 @@ def _new_values(
     names: Names,
     sets: Mapping[str, ast.Assignment],
     read: Read,
-    local: LocalQuery | NotHere,
+    local: LocalQuery | NotHere | None,
     analysis: Analysis,
 ) -> Iterator[Piece]:
     """What each column holds behind the change: the value assigned, cast as a store casts it, else

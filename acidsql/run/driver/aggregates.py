@@ -244,7 +244,7 @@ class Groups:
         ]
         match aggregate.function:
             case Function.AVG if pa.types.is_decimal(kind):
-                return _averages(parts[0], parts[1], kind)
+                return averages(parts[0], parts[1], kind)
             case Function.AVG:
                 total, count = (part.cast(kind) for part in parts)
                 zero, nothing = arrow_scalar(0.0, pa.float64()), arrow_scalar(None, kind)
@@ -257,7 +257,7 @@ class Groups:
         return parts[0].cast(kind)
 
 
-def _averages(totals: pa.Array, counts: pa.Array, kind: pa.DataType) -> pa.Array:
+def averages(totals: pa.Array, counts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Averages of decimals, rounded as Spark's division rounds them."""
     unit = Decimal(1).scaleb(-kind.scale)
     values = [

@@ -124,12 +124,10 @@ def store(flow: Change, query: LocalQuery | LocalValues, given_rows: pa.Table) -
 def _stores(plan: WritePlan) -> tuple[Stored, ...]:
     """What columns store of the values of the statement's query."""
     match plan.action:
-        case BoundUpdate(stores=stores):
+        case BoundUpdate(stores=stores) | BoundDelete(stores=stores):
             return stores
         case BoundInsert(stores=stores) if not isinstance(stores, NotHere):
             return stores
-        case BoundDelete():
-            return ()
         case BoundLoad() | BoundInsert():
             raise InternalError("this statement has no local way")
 

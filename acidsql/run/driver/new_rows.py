@@ -151,6 +151,22 @@ def one_batch(rows: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=rows.column_names)
 
 
+def gathered(batches: Iterable[pa.RecordBatch], least: int) -> Iterator[pa.RecordBatch]:
+    """The rows of the batches in batches of ``least`` rows or more, but for the last one."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= least:
+            yield one_batch(pa.Table.from_batches(waiting))
+            waiting, rows = [], 0
+    if waiting:
+        yield one_batch(pa.Table.from_batches(waiting))
+
+
 # ---- parts of a statement that are the same for every row
 
 

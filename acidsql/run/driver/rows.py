@@ -21,8 +21,12 @@ from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     ROW_ID_FIELDS,
     ROW_ID_TYPE,
+    Aggregate,
+    Grouping,
     LocalQuery,
+    SubQuery,
     SubQueryKind,
+    Window,
 )
 from acidsql.run.driver.aggregates import Groups, distinct_rows
 from acidsql.run.driver.held import Held, at_most
@@ -92,9 +96,11 @@ class _Rows:
         if self.query.row_id:
             self.types[ROW_ID] = ROW_ID_TYPE
             self.types |= {name: hive_type for name, (_, hive_type) in ROW_ID_FIELDS.items()}
-        self.types |= {one.name: one.type for one in self.query.aggregates}
-        self.types |= {one.name: one.type for one in self.query.sub_queries}
-        self.types |= {one.name: one.type for one in self.query.windows}
+        query = self.query
+        computed: Iterable[Grouping | Aggregate | SubQuery | Window]
+        computed = (*query.group_by, *query.aggregates, *query.sub_queries, *query.windows)
+        for one in computed:
+            self.types[one.name] = one.type
 
     def table(self, batches: Batches, max_bytes: int | None) -> pa.Table:
         import pyarrow as pa
@@ -192,10 +198,13 @@ class _Rows:
             self.vectors[tree] = _compiled(self.query, tree, self.types)
         return self.vectors[tree].run(batch)
 
+    def _typed(self, tree: Condition, hive_type: HiveType, batch: pa.RecordBatch) -> pa.Array:
+        value, kind = self._value(tree, batch), arrow_type(hive_type)
+        return value if value.type == kind else value.cast(kind)
+
     def _grouped(self, batches: Iterable[pa.RecordBatch], held: Held) -> Iterator[pa.RecordBatch]:
-        keys = [tree.parts[0] for tree in self.query.group_by if isinstance(tree, ColumnRef)]
         groups = Groups(
-            keys=[(name, arrow_type(self.types[name])) for name in keys],
+            keys=[(one.name, arrow_type(one.type)) for one in self.query.group_by],
             aggregates=self.query.aggregates,
             held=held,
         )
@@ -204,7 +213,8 @@ class _Rows:
                 None if one.argument is None else self._value(one.argument, batch)
                 for one in self.query.aggregates
             ]
-            groups.add([batch.column(name) for name in keys], arguments, batch.num_rows)
+            keys = [self._typed(one.value, one.type, batch) for one in self.query.group_by]
+            groups.add(keys, arguments, batch.num_rows)
         yield groups.batch()
 
     def _computed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -212,15 +222,9 @@ class _Rows:
         import pyarrow as pa
 
         trees = self._trees
-        kinds = [arrow_type(hive_type) for _, hive_type in trees]
         names = [str(i) for i in range(len(trees))]
         for batch in batches:
-            arrays = [
-                value if value.type == kind else value.cast(kind)
-                for value, kind in zip(
-                    (self._value(tree, batch) for tree, _ in trees), kinds, strict=True
-                )
-            ]
+            arrays = [self._typed(tree, hive_type, batch) for tree, hive_type in trees]
             yield pa.Table.from_arrays(arrays, names=names)
 
     @property

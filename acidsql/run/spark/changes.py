@@ -122,5 +122,5 @@ def _count(spark: Spark, flow: Change, leg: WritePlan) -> None:
         if isinstance(leg.action, BoundInsert):
             flow.touching = of_inserts(flow.target, flow.frame, flow.counters)
         else:
-            updating = isinstance(leg.action, BoundUpdate)
-            flow.touching = of_changes(flow.target, flow.frame, flow.counters, values=updating)
+            values = isinstance(leg.action, BoundUpdate) or flow.target.returns
+            flow.touching = of_changes(flow.target, flow.frame, flow.counters, values=values)

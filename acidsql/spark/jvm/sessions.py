@@ -110,7 +110,35 @@ def clone_session(spark: SparkSession) -> SparkSession:
             )
         _ = spark.version  # the server has no session to clone before it was asked something
         return cast(SparkSession, cast(Any, spark).cloneSession())
-    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    ours = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    with contextlib.suppress(Exception):  # a Spark that keeps them otherwise
+        _share_catalogs(ours, spark)
+    return ours
+
+
+def _share_catalogs(ours: SparkSession, spark: SparkSession) -> None:
+    """Gives a session the catalogs of another one: its Iceberg keeps the tables that it has loaded
+    for a while, and would not see what another Iceberg has written meanwhile.
+    """
+    kept = [
+        cast(Any, session)._jsparkSession.sessionState().catalogManager()
+        for session in (ours, spark)
+    ]
+    catalogs = kept[0].getClass().getDeclaredField("catalogs")
+    catalogs.setAccessible(True)
+    catalogs.set(kept[0], catalogs.get(kept[1]))
+
+
+def has_table(spark: SparkSession, name: str) -> bool:
+    """Whether a session knows a table or view of a quoted name; False where there can be none, as
+    no catalog is called so.
+    """
+    from pyspark.errors import AnalysisException
+
+    try:
+        return bool(spark.catalog.tableExists(name))
+    except AnalysisException:
+        return False
 
 
 def release_clone(ours: SparkSession) -> None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from acidsql import interrupts
+from acidsql.catalog.model import ForeignTable, SparkRelation
 from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
 from acidsql.lazy_pattern import pattern
@@ -69,6 +70,10 @@ def _looks_elsewhere(
     return None if re.match(r"local(\[|$)", master) else "files of the machines of a cluster"
 
 
+def _quoted(table: ForeignTable) -> str:
+    return ".".join(map(identifier, table.parts))
+
+
 class RunningSpark:
     """The Spark session of one session of ours; it follows the settings named ``spark.*`` and
     ``acidsql.ansi``. ``user_spark``: a session that was handed in, from which it is derived.
@@ -91,6 +96,7 @@ class RunningSpark:
         self._conf = dict(conf or {})
         self._spark_conf: Mapping[str, str] | None = None
         self._ours: SparkSession | None = None
+        self._parent: SparkSession | None = user_spark
         self._of_user: tuple[str, SparkSession] | None = None
         self._same_files: tuple[SparkSession | None, str | None] | None = None
         self._lock = threading.Lock()
@@ -133,7 +139,7 @@ class RunningSpark:
             if not jvm.started_java():
                 return False
             jvm.forget_java()
-        self._ours = self._spark_conf = None
+        self._ours = self._parent = self._spark_conf = None
         return True
 
     def start(self) -> SparkSession:
@@ -211,10 +217,10 @@ class RunningSpark:
     def _open(self, given: Mapping[str, str]) -> SparkSession:
         from acidsql.spark.start import session
 
-        if self._user_spark is not None:
-            return session.derive(self._user_spark, given)
-        fast = self._settings.flag("acidsql.spark.fast.start")
-        return session.derive(session.start(self._master, self._conf, fast_start=fast), given)
+        if self._parent is None:
+            fast = self._settings.flag("acidsql.spark.fast.start")
+            self._parent = session.start(self._master, self._conf, fast_start=fast)
+        return session.derive(self._parent, given)
 
     @property
     def time_zone(self) -> str:
@@ -282,6 +288,17 @@ class RunningSpark:
         with translated():
             return bool(spark.catalog.tableExists(identifier(name)))
 
+    def has_foreign(self, table: ForeignTable) -> bool:
+        """Whether Spark has a table of another catalog. Where none runs, whether one would have the
+        catalog.
+        """
+        spark = self._parent or jvm.running_session_if_any()
+        if spark is None:
+            catalog = f"spark.sql.catalog.{table.parts[0]}"
+            return catalog in self._conf or catalog in self._settings.changed()
+        with translated():
+            return jvm.has_table(spark, _quoted(table))
+
     def knows_function(self, name: str) -> bool:
         """Whether the session may know a function that Spark has not by itself: one that a user has
         given to the Spark that runs, or that an extension of one to be started may bring.
@@ -294,15 +311,22 @@ class RunningSpark:
         with translated():
             return any(spark.catalog.functionExists(name) for spark in running)
 
-    def import_views(self, names: Iterable[str]) -> None:
-        """Copies views of the session that was handed in, if one was."""
-        if self._user_spark is None:
-            return
+    def import_views(self, relations: Iterable[SparkRelation]) -> None:
+        """Copies views of the session that was handed in, if one was, and makes views of tables of
+        other catalogs. These are looked up in the session that ours is derived from: what it
+        writes, it sees.
+        """
         from acidsql.spark.start import session
 
-        for name in names:
+        for relation in relations:
+            ours, user_spark = self.session, self._user_spark
             with translated():
-                session.import_view(self.session, self._user_spark, name)
+                if isinstance(relation, ForeignTable):
+                    assert self._parent is not None
+                    text = f"SELECT * FROM {_quoted(relation)} {relation.version}"
+                    jvm.make_view(ours, self._parent.sql(text), relation.view)
+                elif user_spark is not None:
+                    session.import_view(ours, user_spark, relation)
 
     def add_view(self, frame: DataFrame, name: str) -> None:
         """Makes a DataFrame a view that statements can read. Starts Spark. InterfaceError for one

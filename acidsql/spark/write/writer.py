@@ -54,7 +54,7 @@ def fetched(
     """
     if effect is Effect.INSERT and _is_known_large(target, rows, max_bytes):
         return None
-    columns = () if effect is Effect.DELETE else target.table.columns
+    columns = target.table.columns if _has_values(target, effect) else ()
     return fetch_rows(target, as_named(target, rows, effect), _leading(effect), columns, max_bytes)
 
 
@@ -85,13 +85,18 @@ def write_by_job(
             assert_never(effect)
 
 
+def _has_values(target: WriteTarget, effect: Effect) -> bool:
+    return effect is not Effect.DELETE or target.returns
+
+
 def as_named(target: WriteTarget, rows: DataFrame, effect: Effect) -> DataFrame:
     """The rows of a statement as the functions here call their columns.
 
     INSERT gives the table's columns in order, cast to its types, then its partition columns; UPDATE
-    ID_FIELDS of the old row before them; DELETE ID_FIELDS and the partition columns.
+    ID_FIELDS of the old row before them; DELETE ID_FIELDS and the partition columns, or, where it
+    gives its rows back, what UPDATE gives.
     """
-    return named(target, rows, *_leading(effect), values=effect is not Effect.DELETE)
+    return named(target, rows, *_leading(effect), values=_has_values(target, effect))
 
 
 def _leading(effect: Effect) -> tuple[str, ...]:

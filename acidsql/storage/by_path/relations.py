@@ -59,6 +59,11 @@ def batches_of(relation: PathRelation, names: Sequence[str]) -> Iterator[pa.Reco
     return _rows([(stamp, _opened(open_file, stamp)) for stamp in relation.files], wanted)
 
 
+def open_file(format: str, stamp: FileStamp) -> OpenFile:
+    """One file, as it was when it was looked at. As ``relation_at``."""
+    return _opened(_opener(format), stamp)
+
+
 def _opener(format: str) -> Open:
     match format:
         case "parquet":

@@ -39,8 +39,9 @@ from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
-from acidsql.storage.stored import arrow_schema, stored_array
+from acidsql.storage.stored import arrow_schema, data_names, stored_array
 from acidsql.storage.write.publish import partitions_of, staging, take_in
+from acidsql.storage.write.returned import returned
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
 _ENOUGH_FOR_MORE_FILES = 50_000
@@ -86,7 +87,23 @@ def write_delete(io: FileIO, target: WriteTarget, dead_rows: pa.Table) -> Writte
         for values, part in by_values(target.table, dead_rows)
         for f in deleted_files(target.at(values), part)
     ]
-    return write_files(io, target, files, Written(deleted=dead_rows.num_rows))
+    written = write_files(io, target, files, Written(deleted=dead_rows.num_rows))
+    return replace(written, returned=_old_rows(target, dead_rows)) if target.returns else written
+
+
+def _old_rows(target: WriteTarget, dead_rows: pa.Table) -> tuple[pa.Table, ...]:
+    """The rows of a DELETE, whose values are beside their ids, as they are given back."""
+    names = data_names(target.table.columns)
+    return tuple(
+        returned(
+            target.table,
+            [part.column(name).combine_chunks() for name in names],
+            values,
+            row_ids(part),
+            part.num_rows,
+        )
+        for values, part in by_values(target.table, dead_rows)
+    )
 
 
 def inserted_files(target: WriteTarget, rows: pa.Table) -> list[EventFile]:
@@ -203,7 +220,22 @@ def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written
         ]
         directories = take_in(target, files)
     partitions = partitions_of(files) or target.sure
-    return Written(directories=directories, partitions=partitions, inserted=rows.num_rows)
+    written = Written(directories=directories, partitions=partitions, inserted=rows.num_rows)
+    return replace(written, returned=_plain_rows(target, rows)) if target.returns else written
+
+
+def _plain_rows(target: WriteTarget, rows: pa.Table) -> tuple[pa.Table, ...]:
+    """New rows without ids as they are given back."""
+    return tuple(
+        returned(
+            target.table,
+            row_values(part, target.table.columns).flatten(),
+            values,
+            None,
+            part.num_rows,
+        )
+        for values, part in by_values(target.table, rows)
+    )
 
 
 def stage_plain_file(
@@ -266,7 +298,22 @@ def write_files(
     with staging(io, target) as directory:
         staged = _staged(io, directory, sorted(files, key=lambda f: -len(f.ids)))
         directories = take_in(target, staged)
-    return replace(counts, directories=directories, partitions=partitions_of(staged) or target.sure)
+    new_rows = tuple(map(_new_row_values, files)) if target.returns else ()
+    return replace(
+        counts,
+        directories=directories,
+        partitions=partitions_of(staged) or target.sure,
+        returned=tuple(rows for rows in new_rows if rows is not None),
+    )
+
+
+def _new_row_values(file: EventFile) -> pa.Table | None:
+    """The rows of a file as they are given back; None of delete events."""
+    if file.values is None:
+        return None
+    target = file.target
+    values = () if target.partition is None else target.partition.values
+    return returned(target.table, file.values.flatten(), values, file.ids, len(file.ids))
 
 
 def _staged(io: FileIO, directory: str, files: Sequence[EventFile]) -> list[StagedFile]:

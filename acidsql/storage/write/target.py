@@ -17,6 +17,8 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import orc_row_type
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from acidsql.expressions.losses import Lost
     from acidsql.storage.partitions import PartitionIndex
     from acidsql.storage.write.pending import PendingWrites
@@ -43,7 +45,8 @@ class WriteTarget:
     once it is known. ``sure``: those the statement names. ``max_partitions``: to how many dynamic
     partitions rows may go. ``overwrite``: the rows make a ``base_N``, also when there are none.
     ``pending``: takes the files until the commit; None in Spark's tasks, which only make them.
-    ``first_write_id``: where the range of a compaction begins that ends with ``write_id``.
+    ``returns``: the rows are given back. ``first_write_id``: where the range of a compaction begins
+    that ends with ``write_id``.
     """
 
     table: Table
@@ -59,6 +62,7 @@ class WriteTarget:
     max_partitions: int | None = None
     overwrite: bool = False
     pending: PendingWrites | None
+    returns: bool = False
     first_write_id: WriteId | None = None
 
     def at(self, values: tuple[str, ...]) -> WriteTarget:
@@ -184,7 +188,7 @@ class Written:
     touched. ``partitions``: that were written to.
     ``clauses``: the rows of each clause of a MERGE. ``moved``: files elsewhere that are to go once
     the rows are there for good. ``lost``: what values have lost to their columns' types;
-    ``warnings``: what else the user is to know.
+    ``warnings``: what else the user is to know. ``returned``: rows that are given back.
     """
 
     directories: tuple[str, ...] = ()
@@ -197,6 +201,7 @@ class Written:
     path: WritePath = "small"
     lost: tuple[Lost, ...] = ()
     warnings: tuple[Warning, ...] = ()
+    returned: tuple[pa.Table, ...] = ()
 
 
 def parse_codec(text: str) -> OrcCodec:

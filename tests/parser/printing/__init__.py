@@ -13,6 +13,7 @@ from acidsql.parser.variables import assignment_end
 from tests.parser.printing.alterations import print_alteration
 from tests.parser.printing.files import (
     print_copy,
+    print_copy_into,
     print_describe_query,
     print_insert_directory,
     print_summarize,
@@ -56,6 +57,8 @@ def print_statement(statement: ast.Statement) -> str:
             return print_summarize(statement)
         case ast.Copy():
             return print_copy(statement)
+        case ast.CopyInto():
+            return print_copy_into(statement)
         case ast.InsertDirectory():
             return print_insert_directory(statement)
         case ast.Explain():

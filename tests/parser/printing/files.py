@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql.parser.statements import (
     Copy,
+    CopyInto,
     CopyOption,
     DescribeQuery,
     Fragment,
@@ -12,7 +13,17 @@ from acidsql.parser.statements import (
     QualifiedName,
     Summarize,
 )
-from tests.parser.printing.pieces import clauses, items, name, qualified, string, texts, words
+from tests.parser.printing.pieces import (
+    clauses,
+    items,
+    name,
+    names,
+    partition,
+    qualified,
+    string,
+    texts,
+    words,
+)
 from tests.parser.printing.tables import print_row_format
 
 
@@ -24,6 +35,21 @@ def print_copy(statement: Copy) -> str:
         "TO",
         string(statement.path.text),
         items(map(_option, statement.options)) if statement.options else None,
+    )
+
+
+def print_copy_into(statement: CopyInto) -> str:
+    return words(
+        "COPY INTO",
+        qualified(statement.target),
+        partition(statement.partition),
+        None if statement.columns is None else names(statement.columns),
+        "FROM",
+        string(statement.path.text),
+        items(map(_option, statement.options)) if statement.options else None,
+        statement.by_name and "BY NAME",
+        statement.once and "ONCE",
+        statement.rejects and f"REJECTS INTO {qualified(statement.rejects)}",
     )
 
 

@@ -36,7 +36,13 @@ from tests.parser.printing.pieces import (
 
 def print_insert(statement: Insert) -> str:
     with_clause = statement.with_clause.text if statement.with_clause else None
-    return clauses(with_clause, _target(statement), _source(statement.source))
+    return clauses(
+        with_clause, _target(statement), _source(statement.source), _returning(statement.returning)
+    )
+
+
+def _returning(items: Fragment | None) -> str | None:
+    return None if items is None else f"RETURNING {items.text}"
 
 
 def _target(statement: Insert | InsertBranch) -> str:
@@ -68,6 +74,7 @@ def print_update(statement: Update) -> str:
         words("UPDATE", qualified(statement.target), alias(statement.alias)),
         "SET " + _assignments(statement.assignments),
         where(statement.where),
+        _returning(statement.returning),
     )
 
 
@@ -79,6 +86,7 @@ def print_delete(statement: Delete) -> str:
     return clauses(
         words("DELETE FROM", qualified(statement.target), alias(statement.alias)),
         where(statement.where),
+        _returning(statement.returning),
     )
 
 
@@ -96,6 +104,7 @@ def print_merge(statement: Merge) -> str:
             words("USING", source, _source_name(statement)),
             f"ON {statement.on.text}",
             *(_merge_clause(clause) for clause in statement.clauses),
+            *filter(None, [_returning(statement.returning)]),
         )
     )
 

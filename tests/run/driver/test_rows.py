@@ -12,7 +12,7 @@ from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef, Condition
-from acidsql.planner.bind.local.query_trees import LocalQuery, Ordering, Output
+from acidsql.planner.bind.local.query_trees import Grouping, LocalQuery, Ordering, Output
 from acidsql.run.driver.rows import early_test, rows_of
 
 BIGINT, BOOLEAN = PrimitiveType("bigint"), PrimitiveType("boolean")
@@ -52,7 +52,7 @@ ORDER = Ordering(value=_K, type=BIGINT, descending=True, nulls_first=False)
 PLAIN = LocalQuery(
     read=0, columns=(("k", BIGINT),), outputs=(Output(name="k", value=_K, type=BIGINT),)
 )
-GROUPED = replace(PLAIN, grouped=True, group_by=(_K,))
+GROUPED = replace(PLAIN, grouped=True, group_by=(Grouping(name="k", value=_K, type=BIGINT),))
 
 
 def _batches(key: Callable[[int], int]) -> Iterator[pa.RecordBatch]:

@@ -38,7 +38,10 @@ WHERE = (
     "a.d = b.d",
     "a.i + b.i > 3",
 )
-SETS = ("UNION ALL", "UNION", "INTERSECT", "EXCEPT", "MINUS", "UNION DISTINCT")
+SETS = (
+    "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "MINUS", "UNION DISTINCT", "INTERSECT ALL",
+    "EXCEPT ALL", "MINUS ALL",
+)  # fmt: skip
 OPERANDS = ("i", "x", "m", "d", "i + 1", "y", "v", "t")
 
 
@@ -75,15 +78,31 @@ def crossed(draw: st.DrawFn) -> str:
 
 @st.composite
 def common_columns(draw: st.DrawFn) -> str:
-    """USING."""
+    """USING and NATURAL, stars and names alone behind them."""
     names = draw(
         st.lists(st.sampled_from(("i", "x", "m", "y")), min_size=1, max_size=2, unique=True)
     )
-    kind = draw(st.sampled_from(("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")))
+    kind = draw(
+        st.sampled_from(
+            ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+        )
+    )
     left, right = (_aliased(draw, alias) for alias in "ab")
     if "VALUES" in left + right:
         names = ["i"]
-    return f"SELECT {names[0]}, a.o FROM {left} {kind} {right} USING ({', '.join(names)})"
+    items = draw(st.sampled_from((f"{names[0]}, a.o", "*", "a.*", f"{names[-1]}, a.*", "*, a.o")))
+    if "SEMI" not in kind and "ANTI" not in kind:
+        b = f"b.{names[0]}"
+        items = draw(st.sampled_from((items, f"b.*, {names[0]}", f"a.{names[0]} AS k, {b}, *")))
+    using = f"USING ({', '.join(names)})"
+    if draw(st.integers(0, 3)) == 0 and "SEMI" not in kind and "ANTI" not in kind:
+        left, right = (_of_few(draw, names, alias) for alias in "ab")
+        using = ""
+        kind, items = f"NATURAL {kind}", draw(st.sampled_from(("*", f"{names[0]}", "a.*, b.*")))
+    third = draw(st.sampled_from(("", "", f" LEFT JOIN other c USING ({names[0]})")))
+    if third and "SEMI" not in kind and "ANTI" not in kind:
+        return f"SELECT {names[0]}, c.o, * FROM {left} {kind} {right} {using}{third}"
+    return f"SELECT {items} FROM {left} {kind} {right} {using}"
 
 
 @st.composite
@@ -160,6 +179,18 @@ def named(draw: st.DrawFn) -> str:
             return f"WITH {first}, {second} SELECT k, n FROM v WHERE n > 0"
 
 
+FRAMES = (
+    "ROWS UNBOUNDED PRECEDING", "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", "ROWS 2 PRECEDING",
+    "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+    "ROWS BETWEEN 2 FOLLOWING AND 3 FOLLOWING", "ROWS BETWEEN 3 PRECEDING AND 2 PRECEDING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING", "RANGE UNBOUNDED PRECEDING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+)  # fmt: skip
+
+
 @st.composite
 def windows(draw: st.DrawFn) -> str:
     """Functions over windows; numbers of rows where the order leaves no choice."""
@@ -169,6 +200,7 @@ def windows(draw: st.DrawFn) -> str:
     name = draw(st.sampled_from(("i", "b", "d", "x", "m", "y", "f")))
     order = f"ORDER BY {name}{draw(st.sampled_from(('', ' DESC', ' NULLS LAST')))}"
     every = ", ".join(one for one in NAMES if one != "r")
+    frame = draw(st.sampled_from(FRAMES))
     argument = draw(st.sampled_from(("i", "x", "m", "t", "d", "y", "b")))
     function = draw(
         st.sampled_from(
@@ -188,6 +220,19 @@ def windows(draw: st.DrawFn) -> str:
                 f"lag({argument}) OVER ({by}{order}, {every})",
                 f"lead({argument}, 2) OVER ({by}{order}, {every})",
                 f"1 + rank() OVER ({order})",
+                f"sum(m) OVER ({by}{order})",
+                f"avg(t) OVER ({by}{order})",
+                f"avg(m) OVER ({by}{order})",
+                f"min({argument}) OVER ({by}{order})",
+                f"max({argument}) OVER ({by}{order})",
+                f"first_value({argument}) OVER ({by}{order}, {every})",
+                f"last_value({argument}) OVER ({by}{order}, {every})",
+                f"sum(w) OVER ({by}{order}, {every} {frame})",
+                f"avg(i) OVER ({by}{order}, {every} {frame})",
+                f"count({argument}) OVER ({by}{order}, {every} {frame})",
+                f"max({argument}) OVER ({by}{order}, {every} {frame})",
+                f"last_value({argument}) OVER ({by}{order}, {every} {frame})",
+                f"first_value({argument}) OVER ({by}{order}, {every} {frame})",
             )
         )
     )
@@ -197,6 +242,46 @@ def windows(draw: st.DrawFn) -> str:
         if not draw(st.integers(0, 3)) and argument not in "ix" and "rank" in function
         else query
     )
+
+
+GROUPINGS = (
+    "upper(x)", "year(y)", "i % 2", "i + 1", "substr(x, 1, 1)", "cast(b AS STRING)", "d * 2", "f + d",
+    "CASE WHEN i > 1 THEN 'much' ELSE x END", "y + 1", "coalesce(x, 'n')", "m * 2", "concat(x, c)",
+    "i IS NULL", "o", "x", "i", "length(v)", "-d", "i > 1 AND o", "month(y) + 1", "nullif(x, 'a')",
+)  # fmt: skip
+OVER_GROUPS = (
+    "count(*)", "sum(i)", "max(x)", "avg(m)", "count(DISTINCT i)", "max(i) + 1", "min(d)",
+)  # fmt: skip
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> str:
+    """Groups of expressions, by themselves, by number and by name; what is over them; windows."""
+    keys = draw(st.lists(st.sampled_from(GROUPINGS), min_size=1, max_size=3, unique=True))
+    items, by = [], []
+    for at, key in enumerate(keys, 1):
+        shape = draw(st.integers(0, 5))
+        items.append(f"{key} AS k{at}")
+        by.append(str(at) if shape == 0 else f"k{at}" if shape == 1 else key)
+    more = draw(
+        st.sampled_from(
+            (
+                "", f"concat('<', cast({keys[0]} AS STRING)) AS shown", "1 AS one",
+                "rank() OVER (ORDER BY count(*) DESC) AS place", "sum(count(*)) OVER () AS every",
+                f"count(*) OVER (PARTITION BY {keys[0]}) AS beside", f"{keys[0]} IS NULL AS none",
+                f"sum(sum(i)) OVER (ORDER BY {keys[0]}) AS so_far", "x AS given", "i + 1 AS next",
+            )
+        )
+    )  # fmt: skip
+    items += [draw(st.sampled_from(OVER_GROUPS)) + " AS g", *([more] if more else [])]
+    relation = draw(st.sampled_from(TABLES))
+    query = f"SELECT {', '.join(items)} FROM {relation}{_where(draw)} GROUP BY {', '.join(by)}"
+    having = ("", "count(*) > 1", f"{keys[0]} IS NOT NULL", "k1 IS NOT NULL", "g IS NOT NULL")
+    if having := draw(st.sampled_from(having)):
+        query += f" HAVING {having}"
+    if draw(st.integers(0, 3)) == 0 and "OVER" not in more:
+        query += f" ORDER BY {', '.join(keys)}"
+    return query
 
 
 @st.composite
@@ -235,6 +320,12 @@ def _aliased(draw: st.DrawFn, alias: str) -> str:
     return f"(VALUES (1, true), (NULL, NULL), (3, false)) AS {alias}(i, o)"
 
 
+def _of_few(draw: st.DrawFn, names: list[str], alias: str) -> str:
+    """These columns of a table, and one that has another name in each."""
+    table = draw(st.sampled_from(TABLES))
+    return f"(SELECT o AS o{alias}, {', '.join(names)} FROM {table}) {alias}"
+
+
 def _where(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(("", " WHERE i > 1", " WHERE x = 'a'", " WHERE i IS NULL")))
 
@@ -251,7 +342,15 @@ def _relation(draw: st.DrawFn) -> str:
 
 
 QUERIES = st.one_of(
-    joins(), crossed(), common_columns(), sets(), asking(), named(), windows(), different()
+    joins(),
+    crossed(),
+    common_columns(),
+    sets(),
+    asking(),
+    named(),
+    windows(),
+    groups(),
+    different(),
 )
 
 

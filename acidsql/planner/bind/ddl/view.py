@@ -28,7 +28,7 @@ def bind_create_view(names: Names, statement: ast.CreateView) -> BoundCreateView
     query = names.query(statement.query)
     frames = [r.span.cut(names.source) for r in query.reads if r.table.kind is TableKind.FRAME]
     if temporaries := [*names.views, *frames]:
-        temporary = temporaries[0].strip("`")
+        temporary = str(temporaries[0]).strip("`")
         raise BindError(
             f'a view cannot use "{temporary}", which only this session knows',
             span=statement.query.span,

@@ -51,8 +51,10 @@ _OTHER_NAMES = {
 }
 
 
-def file_source(path: str, span: Span, source: str) -> FileSource:
-    """The files of a path in quotes. BindError for one whose name does not tell their format."""
+def file_source(path: str, span: Span, source: str, otherwise: str = "") -> FileSource:
+    """The files of a path in quotes. BindError for one whose name does not tell their format, which
+    hints at what may be written ``otherwise``, else at a call.
+    """
     _check_path(path, span, source)
     lower = path.lower()
     plain = next((lower.removesuffix(end) for end in _COMPRESSED if lower.endswith(end)), lower)
@@ -61,14 +63,15 @@ def file_source(path: str, span: Span, source: str) -> FileSource:
         calls = " or ".join(f"{name.lower()}('{path}')" for name in ("READ_CSV", "READ_PARQUET"))
         raise BindError(
             f'the name of "{path}" does not tell the format of its files',
-            hint=f"Write {calls}, or another of the functions that read files.",
+            hint=f"Write {otherwise or calls + ', or another of the functions that read files'}.",
             span=span,
             source=source,
         )
-    return _of_kind(kind, path)
+    return of_kind(kind, path)
 
 
-def _of_kind(kind: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> FileSource:
+def of_kind(kind: str, path: str, options: tuple[tuple[str, Any], ...] = ()) -> FileSource:
+    """The files of a path, which are of a kind."""
     # Spark may have been started in another directory
     return FileSource(kind=kind, path=absolute(path) if kind in SPARKS else path, options=options)
 
@@ -113,7 +116,7 @@ def called_source(start: int, text: Span, source: str) -> tuple[Span, FileSource
         )
     _check_path(path[0].text, path[0].span, source)
     values = dict(_option(kind, one, source) for one in options if one)
-    return span, _of_kind(kind, path[0].text, tuple(sorted(values.items())))
+    return span, of_kind(kind, path[0].text, tuple(sorted(values.items())))
 
 
 def _arguments(tokens: Sequence[Token]) -> list[Sequence[Token]]:

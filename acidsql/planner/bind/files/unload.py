@@ -10,6 +10,7 @@ from acidsql.parser import statements as ast
 from acidsql.parser.tokens import TokenKind, tokens_in
 from acidsql.planner.bind.bound import BoundUnload
 from acidsql.planner.bind.ddl.storage import DELIMITER_WORDS
+from acidsql.planner.bind.files.options import flag, word_of
 from acidsql.planner.bind.files.whole import rows_of
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.tables import did_you_mean
@@ -128,9 +129,9 @@ def _destination(statement: ast.Copy) -> Destination:
         span=statement.path.span,
         kind=kind,
         in_directory=bool(keys),
-        overwrite=_flag(options.get("OVERWRITE"), False),
+        overwrite=flag(options.get("OVERWRITE"), False),
         partition_by=keys,
-        header=_flag(options.get("HEADER"), True),
+        header=flag(options.get("HEADER"), True),
         delimiter=_delimiter(options.get("DELIMITER"), "\t" if plain.endswith(".tsv") else ","),
         compression=compression,
     )
@@ -158,7 +159,7 @@ def _kind(option: ast.CopyOption | None, plain: str, path: ast.Path) -> FileKind
                 span=path.span,
             )
         return kind
-    word = _word(option).lower()
+    word = word_of(option).lower()
     if word not in _FORMATS:
         hint = did_you_mean(word, _FORMATS) or f"There are {', '.join(_FORMATS)}."
         raise BindError(f'there is no format "{word}"', hint=hint, span=option.span)
@@ -168,7 +169,7 @@ def _kind(option: ast.CopyOption | None, plain: str, path: ast.Path) -> FileKind
 def _compression(option: ast.CopyOption | None, kind: FileKind) -> str | None:
     if option is None:
         return None
-    word, known = _word(option).lower(), COMPRESSIONS[kind]
+    word, known = word_of(option).lower(), COMPRESSIONS[kind]
     if word not in known:
         hint = did_you_mean(word, known) or f"There are {', '.join(known)}."
         raise BindError(f'{kind} has no compression "{word}"', hint=hint, span=option.span)
@@ -194,31 +195,10 @@ def _columns(option: ast.CopyOption | None) -> tuple[tuple[str, Span], ...]:
     return tuple(columns.items())
 
 
-def _flag(option: ast.CopyOption | None, default: bool) -> bool:
-    if option is None:
-        return default
-    word = _word(option).lower() if option.values else "true"
-    if word not in ("true", "false"):
-        raise BindError(f"{option.name.text.upper()} is true or false", span=option.span)
-    return word == "true"
-
-
 def _delimiter(option: ast.CopyOption | None, default: str) -> str:
     if option is None:
         return default
-    text = _word(option)
+    text = word_of(option)
     if len(text) != 1 or not (" " <= text < "\x7f" or text == "\t") or text == '"':
         raise BindError("a delimiter is one character of ASCII, and no quote", span=option.span)
     return text
-
-
-def _word(option: ast.CopyOption) -> str:
-    """The one value of an option: a word, a text, a number."""
-    tokens = (
-        tokens_in(option.values[0].text, Span(0, len(option.values[0].text)))
-        if len(option.values) == 1 and not option.listed
-        else ()
-    )
-    if len(tokens) != 1 or tokens[0].kind is TokenKind.MARK:
-        raise BindError(f"{option.name.text.upper()} wants one value", span=option.span)
-    return tokens[0].text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from acidsql.catalog.model import Table
 from acidsql.errors import Error, Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.parser import statements as ast
@@ -13,6 +14,8 @@ from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.names import Names
 
 _ALL_ROWS = "SELECT * FROM "
+_RELATION = "the:rows"
+"""Names a relation of one query: neither a table nor what is registered has a colon in it."""
 
 
 def rows_of(names: Names, source: ast.QualifiedName | ast.Path | ast.Fragment) -> BoundQuery:
@@ -22,7 +25,16 @@ def rows_of(names: Names, source: ast.QualifiedName | ast.Path | ast.Fragment) -
     if isinstance(source, ast.Fragment):
         return names.query(source)
     span = source.span
-    text = _ALL_ROWS + span.cut(names.source)
+    return _placed(names, _ALL_ROWS + span.cut(names.source), span)
+
+
+def all_of(names: Names, table: Table, span: Span) -> BoundQuery:
+    """The query of all rows of a relation that no name means; errors point at ``span``."""
+    around = replace(names.around, frames={**names.around.frames, _RELATION: table})
+    return _placed(Names(names.source, around), f"{_ALL_ROWS}`{_RELATION}`", span)
+
+
+def _placed(names: Names, text: str, span: Span) -> BoundQuery:
     try:
         query = Names(text, names.around).query(ast.Fragment(text=text, span=Span(0, len(text))))
     except Error as error:

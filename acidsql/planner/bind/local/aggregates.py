@@ -90,6 +90,8 @@ class Aggregates:
         names. NotHere.
         """
         match tree:
+            case Call(name) if name == OVER:  # over the groups, with arguments of its own
+                return tree
             case Call("COUNT", (Unread(words),), span) if (
                 counted := distinct_values(self.source, words)
             ) is not None:

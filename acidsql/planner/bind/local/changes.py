@@ -80,9 +80,17 @@ def updated(table: Table, span: Span, reported: Collection[str] = ()) -> tuple[S
     )
 
 
-def local_delete(read: Read, where: Condition | None, queries: Queries) -> LocalQuery:
-    """The query of BoundDelete. NotHere."""
-    return _changed(read, queries.scope_of(read), [], where)
+def local_delete(
+    read: Read, where: Condition | None, queries: Queries, given: Sequence[Column] = ()
+) -> LocalQuery:
+    """The query of BoundDelete. ``given``: the columns that it gives back. NotHere."""
+    scope = queries.scope_of(read)
+    outputs = []
+    for number, column in enumerate(given):
+        value = scope.resolved(ColumnRef((column.name,), read.span))
+        kind = scope.type_of(value)
+        outputs.append(Output(name=given_value(number), value=value, type=kind))
+    return _changed(read, scope, outputs, where)
 
 
 def _changed(read: Read, scope: Scope, values: list[Output], where: Condition | None) -> LocalQuery:

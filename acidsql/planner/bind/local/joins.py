@@ -6,7 +6,7 @@ A column of a joined table is called by a number of the table and its name in tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType, VarcharType
@@ -79,16 +79,49 @@ def _without_length(kind: HiveType) -> HiveType:
     return STRING if isinstance(kind, VarcharType) else kind
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A column that a name alone means behind a join, ``name`` as a star calls it. ``of``: the
+    column of a table, or behind a FULL JOIN with USING those of which the first value is meant.
+    """
+
+    name: str
+    of: tuple[tuple[Side, str], ...]
+
+    @property
+    def alias(self) -> str:
+        """The alias of the table that has it; "" for a value of several."""
+        return self.of[0][0].scope.alias if len(self.of) == 1 else ""
+
+    def is_only(self, side: Side, column: str) -> bool:
+        """Whether it is this column of a table, alone."""
+        [(own, name), *others] = self.of
+        return own is side and name == column and not others
+
+    def tree(self, span: Span) -> Condition:
+        columns = tuple(side.column(name, span) for side, name in self.of)
+        return columns[0] if len(columns) == 1 else Call("COALESCE", columns, span)
+
+
 @dataclass(slots=True, kw_only=True)
 class Side:
     """A table of a join."""
 
     scope: Scope
     prefix: str
+    visible: list[Named] = field(init=False)
+    hidden: tuple[Named, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.visible = [Named(name=name, of=((self, column),)) for name, column in self.scope.shown]
 
     @property
     def members(self) -> list[Side]:
         return [self]
+
+    def column(self, name: str, span: Span) -> ColumnRef:
+        """A column of the table, which is used with that, under its name in the join. NotHere."""
+        return ColumnRef((self.named(self.scope.name_of(ColumnRef((name,), span))),), span)
 
     def absorbs(self, left: Condition, right: Condition) -> bool:
         return False
@@ -125,6 +158,10 @@ class Side:
 
 @dataclass(slots=True, kw_only=True)
 class Join:
+    """``visible``: the columns that a star and names alone mean behind it. ``hidden``: those that
+    need the name of their table, because USING has put another in their place.
+    """
+
     number: int
     kind: JoinKind
     left: Side | Join
@@ -133,6 +170,15 @@ class Join:
     semantics: Semantics
     keys: list[tuple[Condition, Condition]] = field(default_factory=list)
     rest: list[Condition] = field(default_factory=list)
+    visible: list[Named] = field(init=False)
+    hidden: list[Named] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.visible = [*self.left.visible, *self._right(self.right.visible)]
+        self.hidden = [*self.left.hidden, *self._right(self.right.hidden)]
+
+    def _right(self, columns: Sequence[Named]) -> Sequence[Named]:
+        return () if self.kind in _ONLY_LEFT else columns
 
     @property
     def members(self) -> list[Side]:
@@ -173,6 +219,36 @@ class Join:
         )
 
     # ---- conditions
+
+    def use(self, names: tuple[str, ...], span: Span) -> None:
+        """Takes USING: columns of these names are equal, are one behind the join, and come first.
+        NotHere.
+        """
+        lefts, rights = (
+            [_only(side.visible, name, span) for name in names] for side in (self.left, self.right)
+        )
+        for left, right in zip(lefts, rights, strict=True):
+            self.take(Call("=", (left.tree(span), right.tree(span)), span))
+        common, dropped = lefts, self._right(rights)
+        if self.kind is JoinKind.RIGHT:
+            common, dropped = rights, lefts
+        elif self.kind is JoinKind.FULL:
+            pairs = zip(lefts, rights, strict=True)
+            common = [Named(name=one.name, of=(*one.of, *other.of)) for one, other in pairs]
+            dropped = [*lefts, *rights]
+        taken = {id(column) for column in (*lefts, *rights)}
+        self.visible = [*common, *(one for one in self.visible if id(one) not in taken)]
+        self.hidden = [*dropped, *self.hidden]
+
+    def natural(self, span: Span) -> tuple[str, ...]:
+        """The names that both sides have, of which NATURAL speaks. NotHere."""
+        left, right = ([column.name for column in side.visible] for side in (self.left, self.right))
+        names = [name for name in left if name in right]
+        if len(names) != len({n.lower() for n in left} & {n.lower() for n in right}):
+            raise NotHere("a natural join of these names", span)
+        if not names:
+            raise NotHere("a natural join without a common name", span)
+        return tuple(name.lower() for name in names)
 
     def take(self, condition: Condition) -> None:
         """Takes the parts of ON."""
@@ -230,16 +306,12 @@ def push(part: Condition, sides: list[Side]) -> bool:
     return side is not None
 
 
-def column_of(sides: list[Side], ref: ColumnRef, common: frozenset[str]) -> str:
-    """The one name of the column of these tables that a reference means. NotHere."""
-    named = [(side, name) for side in sides if (name := side.scope.find(ref.parts)) is not None]
-    if len(named) > 1 and not (len(ref.parts) == 1 and ref.parts[0] in common):
-        raise NotHere(f'which "{".".join(ref.parts)}" is meant', ref.span)
-    if not named:
-        raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
-    side, name = named[0]
-    side.scope.name_of(ColumnRef((name,), ref.span))
-    return side.named(name)
+def _only(columns: list[Named], name: str, span: Span) -> Named:
+    """The one column of a name. NotHere."""
+    matching = [column for column in columns if column.name.lower() == name]
+    if len(matching) != 1:
+        raise NotHere(f'which "{name}" is meant' if matching else f'"{name}"', span)
+    return matching[0]
 
 
 def _is_of(tree: Condition, sides: list[Side]) -> bool:
@@ -259,37 +331,35 @@ def renamed(tree: Condition, name: Callable[[str], str]) -> Condition:
 
 @dataclass(slots=True, kw_only=True)
 class JoinedScope(AnyScope):
-    """The columns of the tables of a join. ``common``: names of USING, which mean the first table's
-    column that has one.
-    """
+    """The columns of the tables of a join."""
 
     join: Join
-    common: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.types = dict(self.join.types)
 
-    def name_of(self, ref: ColumnRef) -> str:
-        return column_of(self.join.members, ref, self.common)
+    def column(self, ref: ColumnRef) -> Condition:
+        if len(ref.parts) == 1 and ref.parts[0] != ROW_ID:
+            return _only(self.join.visible, ref.parts[0], ref.span).tree(ref.span)
+        having = [(s, name) for s in self.join.members if (name := s.scope.find(ref.parts))]
+        shown = ".".join(ref.parts)
+        if len(having) != 1:
+            raise NotHere(f'which "{shown}" is meant' if having else f'"{shown}"', ref.span)
+        side, name = having[0]
+        hidden = any(one.is_only(side, name) for one in self.join.hidden)
+        if hidden and any(one.name.lower() == ref.parts[0] for one in self.join.visible):
+            raise NotHere(f'"{shown}"', ref.span)  # a field of a column to Spark
+        return side.column(name, ref.span)
 
     def knows(self, parts: tuple[str, ...]) -> bool:
         return any(side.scope.knows(parts) for side in self.join.members)
 
-    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
-        sides = self.join.members
+    def star(self, qualifier: str) -> list[tuple[str, Condition]] | None:
+        columns = self.join.visible
         if qualifier:
-            sides = [side for side in sides if side.scope.alias == qualifier]
-        elif self.common:
-            return None  # its columns come first
-        if not sides:
-            return None
-        every: list[tuple[str, ColumnRef]] = []
-        for side in sides:
-            columns = side.scope.star("")
-            if columns is None:
-                return None
-            every += ((n, ColumnRef((side.named(ref.parts[0]),), ref.span)) for n, ref in columns)
-        return every
+            every = (*self.join.hidden, *columns)  # in this order, as Spark has it
+            columns = [one for one in every if one.alias == qualifier]
+        return [(one.name, one.tree(Span(0, 0))) for one in columns] or None
 
     def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
         rest = [] if where is None else [part for part in conjuncts(where) if not self._takes(part)]

@@ -35,7 +35,6 @@ from acidsql.planner.bind.local.joins import (
     JoinedScope,
     Side,
     as_type,
-    column_of,
     equal_sides,
 )
 from acidsql.planner.bind.local.query_trees import (
@@ -126,7 +125,9 @@ class Queries:
         if semantics.only_spark is not None:
             raise NotHere(semantics.only_spark, span)
         if outside.views:
-            raise NotHere("a view of Spark's session", span)
+            is_view = isinstance(outside.views[0], str)
+            what = "a view of Spark's session" if is_view else "a table of another catalog"
+            raise NotHere(what, span)
         by_span = {(read.span, *read.inside): (n, read) for n, read in enumerate(reads)}
         return Queries(source=source, reads=by_span, outside=outside, semantics=semantics)
 
@@ -235,57 +236,38 @@ class Queries:
     # ---- joins
 
     def _joined(self, text: JoinText) -> JoinedScope:
-        join, common = self._join(text)
+        join = self._join(text)
         aliases = [side.scope.alias for side in join.both]
         if len(set(aliases)) < len(aliases):
             raise NotHere("tables of the same name", text.span)
-        return JoinedScope(semantics=self.semantics, join=join, common=common)
+        return JoinedScope(semantics=self.semantics, join=join)
 
-    def _join(self, text: JoinText) -> tuple[Join, frozenset[str]]:
-        left, common = self._side(text.left)
-        right, others = self._side(text.right)
+    def _join(self, text: JoinText) -> Join:
         join = Join(
             number=next(self.numbers),
             kind=text.kind,
-            left=left,
-            right=right,
+            left=self._side(text.left),
+            right=self._side(text.right),
             shown=" ".join((text.on_span or _NOWHERE).cut(self.source).split()),
             semantics=self.semantics,
         )
-        if text.using:
-            if text.kind in (JoinKind.RIGHT, JoinKind.FULL):
-                raise NotHere("USING with values of both sides", text.span)
-            join.shown = f"USING ({', '.join(text.using)})"
-            join.take(self._using(join, text, common))
+        if text.using or text.natural:
+            names = text.using or join.natural(text.span)
+            join.shown = f"USING ({', '.join(names)})"
+            join.use(names, text.span)
         elif text.on is not None:
             # semi and anti joins hide the columns of one side from all but ON
             both = replace(join, kind=JoinKind.INNER)
-            scope = JoinedScope(semantics=self.semantics, join=both, common=common | others)
-            join.take(condition_of(scope, text.on))
-        return join, common | others | frozenset(text.using)
-
-    def _using(self, join: Join, text: JoinText, common: frozenset[str]) -> Condition:
-        names = [ColumnRef((name,), text.span) for name in text.using]
-        equal = [
-            Call(
-                "=",
-                tuple(
-                    replace(name, parts=(column_of(side.members, name, common),))
-                    for side in (join.left, join.right)
-                ),
-                text.span,
+            join.take(
+                condition_of(JoinedScope(semantics=self.semantics, join=both), text.on),
             )
-            for name in names
-        ]
-        whole = all_of(equal)
-        assert whole is not None
-        return whole
+        return join
 
-    def _side(self, text: RelationText) -> tuple[Side | Join, frozenset[str]]:
+    def _side(self, text: RelationText) -> Side | Join:
         if isinstance(text, JoinText):
             return self._join(text)
         scope = self._single(text)
-        return Side(scope=scope, prefix=str(next(self.numbers))), frozenset()
+        return Side(scope=scope, prefix=str(next(self.numbers)))
 
     # ---- set operators
 
@@ -298,7 +280,7 @@ class Queries:
         for side, (kind, operator_span) in zip(sides[1:], kinds, strict=True):
             operands.append(_numbered(side))
             rest.append((kind, operator_span))
-            if kind is SetKind.INTERSECT:
+            if kind in (SetKind.INTERSECT, SetKind.INTERSECT_ALL):
                 operands[-2:] = [self._combined(operands[-2], operands[-1], *rest.pop())]
         while rest:
             operands[:2] = [self._combined(operands[0], operands[1], *rest.pop(0))]
@@ -393,14 +375,18 @@ class Queries:
         if ends or text.group_by or select.grouped is not scalar:
             raise NotHere("this correlated sub-query", text.span)
         if scalar:
-            if not all(isinstance(key, ColumnRef) for key in keys):
-                raise NotHere("this correlated sub-query", text.span)
-            select.groups = {k.parts[0]: k for k in keys if isinstance(k, ColumnRef)}
+            for key in keys:
+                select.groupings.add_value(key)
         query = select.query(where)
         if len(query.outputs) != 1 and call.name != EXISTS:
             raise NotHere("a sub-query of several columns", text.span)
+        groupings = select.groupings.known
         added = (
-            Output(name=NAMELESS, value=key, type=type_of(key, scope.types, self.semantics))
+            Output(
+                name=NAMELESS,
+                value=groupings[key].column if scalar else key,
+                type=type_of(key, scope.types, self.semantics),
+            )
             for key in keys
         )
         outputs = (*query.outputs[: 0 if call.name == EXISTS else 1], *added)

@@ -15,12 +15,12 @@ from typing import TypeVar
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
-from acidsql.catalog.model import DEFAULT_DATABASE, Column
+from acidsql.catalog.model import DEFAULT_DATABASE, Column, SparkRelation
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.tree import VOID, Condition
+from acidsql.expressions.tree import VOID, ColumnRef, Condition
 from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
 
@@ -50,6 +50,21 @@ class Output:
     name: str
     value: Condition
     type: HiveType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """What the rows of one group have in common. ``name``: of the column that it is to outputs,
+    HAVING and ORDER BY; a column keeps its own.
+    """
+
+    name: str
+    value: Condition
+    type: HiveType
+
+    @property
+    def column(self) -> ColumnRef:
+        return ColumnRef((self.name,), self.value.span)
 
 
 class Function(StrEnum):
@@ -90,13 +105,26 @@ class WindowFunction(StrEnum):
     DENSE_RANK = "dense_rank"
     LAG = "lag"
     LEAD = "lead"
+    FIRST_VALUE = "first_value"
+    LAST_VALUE = "last_value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The rows of a window that a function sees from one of them: from ``first`` to ``last`` rows
+    behind it, below 0 for those before it; None for the first and the last one of the window.
+    """
+
+    first: int | None = None
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """``name``: of the column that its values are to outputs and ORDER BY. ``partition``: the
-    values that rows of one window have in common. An aggregate with an ``order`` is that of the
-    rows up to the last one that is equal in it. ``offset``: of LAG and LEAD, in rows.
+    values that rows of one window have in common. ``frame``: None for the rows up to the last one
+    that is equal in ``order``, which are all where there is none. ``offset``: of LAG and LEAD, in
+    rows.
     """
 
     name: str
@@ -104,6 +132,7 @@ class Window:
     argument: Condition | None
     argument_type: HiveType | None
     offset: int
+    frame: Frame | None = None
     partition: tuple[Condition, ...]
     order: tuple[Ordering, ...]
     type: HiveType
@@ -160,7 +189,9 @@ class SetKind(StrEnum):
     UNION_ALL = "UNION ALL"
     UNION = "UNION"
     INTERSECT = "INTERSECT"
+    INTERSECT_ALL = "INTERSECT ALL"
     EXCEPT = "EXCEPT"
+    EXCEPT_ALL = "EXCEPT ALL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +249,8 @@ class LocalQuery:
 
     A query with ``grouped`` gives a row for each group of ``group_by`` (one row without any); its
     outputs, ``having`` and ``order`` are over the columns of these and the aggregates. ``windows``:
-    those that outputs and ``order`` name as columns, of a query without groups. ``order`` is over
-    the columns of the table, also where ``distinct`` is asked: then each is an output, too.
+    those that outputs and ``order`` name as columns, over the groups where there are any. ``order``
+    is over the columns of the table, also where ``distinct`` is asked: then each is an output, too.
     """
 
     read: int | None
@@ -233,7 +264,7 @@ class LocalQuery:
     outputs: tuple[Output, ...]
     where: Condition | None = None
     grouped: bool = False
-    group_by: tuple[Condition, ...] = ()
+    group_by: tuple[Grouping, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     having: Condition | None = None
     windows: tuple[Window, ...] = ()
@@ -291,7 +322,7 @@ class Outside:
     only Spark reads them.
     """
 
-    views: tuple[str, ...] = ()
+    views: tuple[SparkRelation, ...] = ()
     queries: Mapping[tuple[Span, ...], str] = field(default_factory=dict)
     files: Mapping[Span, PathRelation | NotHere] = field(default_factory=dict)
 

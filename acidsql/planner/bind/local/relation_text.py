@@ -43,7 +43,9 @@ class DerivedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinText:
-    """``on``: None where ``using`` names columns, or where there is neither."""
+    """``on``: None where ``using`` names columns, where the join is ``natural``, and where there is
+    neither.
+    """
 
     span: Span
     kind: JoinKind
@@ -52,6 +54,7 @@ class JoinText:
     on: Condition | None = None
     on_span: Span | None = None
     using: tuple[str, ...] = ()
+    natural: bool = False
 
 
 RelationText = TableText | InlineText | DerivedText | JoinText
@@ -132,8 +135,10 @@ def _begins_join(tokens: Tokens, at: int) -> bool:
 def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
     """``tokens``: from the words of the join to the next one."""
     at = next(i for i, token in enumerate(tokens) if token.word == "JOIN")
-    kind = _KINDS.get(" ".join(token.word for token in tokens[:at]))
-    if kind is None:
+    words = [token.word for token in tokens[:at]]
+    natural = words[:1] == ["NATURAL"]
+    kind = _KINDS.get(" ".join(words[natural:]))
+    if kind is None or (natural and ("CROSS" in words or kind in (JoinKind.SEMI, JoinKind.ANTI))):
         raise NotHere("this join", _span(tokens[: at + 1]))
     rest = tokens[at + 1 :]
     behind = next(
@@ -142,9 +147,11 @@ def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
     right = _primary(rest[:behind], tokens)
     span = Span(left.span.start, tokens[-1].end)
     if behind == len(rest):
-        if kind is not JoinKind.INNER:
+        if kind is not JoinKind.INNER and not natural:
             raise NotHere("a join without ON", _span(tokens))
-        return JoinText(span=span, kind=kind, left=left, right=right)
+        return JoinText(span=span, kind=kind, left=left, right=right, natural=natural)
+    if natural:
+        raise NotHere("a natural join with a condition", _span(tokens))
     condition = rest[behind + 1 :]
     if not condition:
         raise NotHere(THESE_WORDS, _span(tokens))
@@ -251,7 +258,7 @@ def common_tables(tokens: Tokens) -> tuple[list[CommonText], Tokens]:
 
 
 def set_parts(tokens: Tokens) -> tuple[list[Tokens], list[tuple[SetKind, Span]]]:
-    """The queries between set operators, and these. NotHere for one with ALL that keeps count."""
+    """The queries between set operators, and these. NotHere."""
     parts: list[Tokens] = []
     kinds: list[tuple[SetKind, Span]] = []
     start = 0
@@ -262,11 +269,8 @@ def set_parts(tokens: Tokens) -> tuple[list[Tokens], list[tuple[SetKind, Span]]]
         if tokens[at - 1].is_mark("*"):  # SELECT * EXCEPT (..)
             continue
         following = tokens[at + 1].word if at + 1 < len(tokens) else ""
-        kind = SetKind.EXCEPT if word == "MINUS" else SetKind(word)
-        if following == "ALL":
-            if kind is not SetKind.UNION:
-                raise NotHere(f"{word} ALL", tokens[at].span)
-            kind = SetKind.UNION_ALL
+        name = "EXCEPT" if word == "MINUS" else word
+        kind = SetKind(f"{name} ALL" if following == "ALL" else name)
         parts.append(tokens[start:at])
         kinds.append((kind, tokens[at].span))
         start = at + (2 if following in ("ALL", "DISTINCT") else 1)

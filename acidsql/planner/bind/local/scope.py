@@ -69,8 +69,8 @@ class AnyScope(ABC):
     types: dict[str, HiveType] = field(default_factory=dict)
 
     @abstractmethod
-    def name_of(self, ref: ColumnRef) -> str:
-        """The one name of the column that a reference means. NotHere for any other thing,
+    def column(self, ref: ColumnRef) -> Condition:
+        """The column that a reference means, under its one-part name. NotHere for any other thing,
         such as a field of a struct.
         """
 
@@ -79,7 +79,7 @@ class AnyScope(ABC):
         """Whether a name is that of a column of the scope."""
 
     @abstractmethod
-    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
+    def star(self, qualifier: str) -> list[tuple[str, Condition]] | None:
         """The columns that a star stands for, with what they are called; None for a qualifier that
         is not known. ``qualifier``: "" for none. NotHere.
         """
@@ -92,7 +92,7 @@ class AnyScope(ABC):
         """The tree with the columns' one-part names. NotHere."""
         match tree:
             case ColumnRef():
-                return replace(tree, parts=(self.name_of(tree),))
+                return self.column(tree)
             case Call(name, ()) if name in CALLS:
                 return Constant(self.semantics.database, STRING, tree.span)
             case Call(name) if name in QUERIES:
@@ -163,7 +163,11 @@ class Scope(AnyScope):
             names = [name for name in every if name not in self.only_spark][:1]
         return tuple((name, self.types[name]) for name in names)
 
+    def column(self, ref: ColumnRef) -> ColumnRef:
+        return replace(ref, parts=(self.name_of(ref),))
+
     def name_of(self, ref: ColumnRef) -> str:
+        """The one name of the column that a reference means. NotHere as ``column``."""
         name = self.find(ref.parts)
         if name is None:
             raise NotHere(f'"{".".join(ref.parts)}"', ref.span)
@@ -186,15 +190,17 @@ class Scope(AnyScope):
         plain = len(parts) == 1 or column in ROW_ID_FIELDS
         return column if plain and column in self.types else None
 
-    def star(self, qualifier: str) -> list[tuple[str, ColumnRef]] | None:
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """What the columns are called that a star stands for, and their names."""
+        names = [name for name, _ in self.inline] or self.visible
+        return list(zip(names, self.visible, strict=True))
+
+    def star(self, qualifier: str) -> list[tuple[str, Condition]] | None:
         if qualifier not in ("", self.alias) or not self.visible:
             return None
-        shown = [name for name, _ in self.inline] or self.visible
         nowhere = Span(0, 0)
-        return [
-            (name, ColumnRef((self.name_of(ColumnRef((column,), nowhere)),), nowhere))
-            for name, column in zip(shown, self.visible, strict=True)
-        ]
+        return [(name, self.column(ColumnRef((column,), nowhere))) for name, column in self.shown]
 
     def query(self, outputs: tuple[Output, ...], where: Condition | None) -> LocalQuery:
         origin = self.origin

@@ -17,6 +17,7 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
+from acidsql.planner.bind.local.query_trees import Frame
 from acidsql.planner.bind.local.relation_text import (
     InlineText,
     RelationText,
@@ -160,13 +161,14 @@ def read_tail(source: str, tokens: Tokens, span: Span) -> tuple[Tokens, TailText
 class WindowText:
     partition: tuple[Condition, ...]
     order: tuple[SortItem, ...]
+    frame: Frame | None
 
 
 def read_window(source: str, span: Span) -> WindowText:
-    """The words in the brackets behind OVER. NotHere for a frame of its own."""
-    tokens = tokens_in(source, span)
+    """The words in the brackets behind OVER. NotHere."""
+    tokens, frame = _frame(tokens_in(source, span), span)
     words = [token.word for token in tokens]
-    if any(word in ("ROWS", "RANGE", "DISTRIBUTE", "SORT", "CLUSTER") for word in words):
+    if any(word in ("DISTRIBUTE", "SORT", "CLUSTER") for word in words):
         raise NotHere("this window", span)
     partition: Tokens = ()
     if words[:2] == ["PARTITION", "BY"]:
@@ -178,7 +180,43 @@ def read_window(source: str, span: Span) -> WindowText:
     return WindowText(
         partition=tuple(_expression(source, part, span) for part in comma_parts(partition)),
         order=tuple(_sort_item(source, part, span) for part in comma_parts(order)),
+        frame=frame,
     )
+
+
+def _frame(tokens: Tokens, span: Span) -> tuple[Tokens, Frame | None]:
+    """The tokens of a window before its frame, and this. NotHere."""
+    words = [token.word or token.text for token in tokens]
+    at = next((at for at, word in enumerate(words) if word in ("ROWS", "RANGE")), len(tokens))
+    if at == len(tokens):
+        return tokens, None
+    bounds = words[at + 1 :]
+    if bounds[:1] == ["BETWEEN"] and "AND" in bounds:
+        middle = bounds.index("AND")
+        first, last = bounds[1:middle], bounds[middle + 1 :]
+    else:
+        first, last = bounds, ["CURRENT", "ROW"]
+    frame = Frame(first=_bound(first, -1, span), last=_bound(last, 1, span))
+    empty = frame.first is not None and frame.last is not None and frame.first > frame.last
+    if words[at] == "ROWS" and not empty:
+        return tokens[:at], frame
+    if frame in (Frame(last=0), Frame()):
+        return tokens[:at], frame if frame == Frame() else None
+    raise NotHere("this window", span)
+
+
+def _bound(words: list[str], end: int, span: Span) -> int | None:
+    """Where a frame begins (``end`` -1) or ends (1), in rows; None for its window's. NotHere."""
+    match words:
+        case ["UNBOUNDED", "PRECEDING"] if end < 0:
+            return None
+        case ["UNBOUNDED", "FOLLOWING"] if end > 0:
+            return None
+        case ["CURRENT", "ROW"]:
+            return 0
+        case [count, "PRECEDING" | "FOLLOWING" as side] if count.isdecimal() and len(count) < 10:
+            return -int(count) if side == "PRECEDING" else int(count)
+    raise NotHere("this window", span)
 
 
 def _ends(source: str, clauses: Mapping[str, Tokens], span: Span) -> dict[str, Any]:

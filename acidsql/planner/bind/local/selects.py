@@ -23,12 +23,14 @@ from acidsql.expressions.tree import (
     Condition,
     Constant,
     Unread,
+    parts_of,
     with_arguments,
 )
 from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import Aggregates, holds_aggregate, is_groupable
+from acidsql.planner.bind.local.groupings import Groupings
 from acidsql.planner.bind.local.query_trees import (
     NAMELESS,
     ROW_ID,
@@ -58,16 +60,20 @@ class Select:
     scope: AnyScope
     named: bool
     aggregates: Aggregates = field(init=False)
+    groupings: Groupings = field(init=False)
     windows: Windows = field(init=False)
     outputs: list[Output] = field(default_factory=list)
-    groups: dict[str, Condition] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.aggregates = Aggregates(source=self.source, scope=self.scope)
+        self.groupings = Groupings(scope=self.scope)
+        grouped = self.grouped
         self.windows = Windows(
             source=self.source,
-            scope=self.scope,
-            ordering=lambda value, item: self._ordering(value, item, grouped=False),
+            types=self.scope.types,
+            resolved=lambda tree: self._value(tree, grouped),
+            type_of=lambda value: self._type(value, grouped),
+            ordering=lambda value, item: self._ordering(value, item, grouped),
         )
 
     @property
@@ -94,7 +100,7 @@ class Select:
         return replace(
             self.scope.query(tuple(self.outputs), where),
             grouped=grouped,
-            group_by=tuple(self.groups.values()),
+            group_by=tuple(self.groupings.known.values()),
             aggregates=tuple(self.aggregates.known.values()),
             having=having,
             windows=tuple(self.windows.known.values()),
@@ -141,8 +147,8 @@ class Select:
 
     def _over_rows(self, tree: Condition) -> Condition:
         match tree:
-            case Call(name, (Call() as call, Unread(words)), span) if name == OVER:
-                return ColumnRef((self.windows.window(call, words, span).name,), span)
+            case Call(name) if name == OVER:
+                return self._window(tree)
             case Call() | Cast() if holds_window(tree):
                 return with_arguments(tree, self._over_rows)
         return self.scope.resolved(tree)
@@ -154,17 +160,31 @@ class Select:
                 return tree
             case Call(name) if name in QUERIES:
                 return self._single(tree)
+            case Call(name) if name == OVER and not results:
+                return self._window(tree)
+            case ColumnRef() if results and (result := self._result(tree, grouped=True)):
+                return result
+        column = self.groupings.column(tree, self._is_certain if results else None)
+        if column is not None:
+            return column
+        match tree:
             case ColumnRef():
-                result = self._result(tree, grouped=True) if results else None
-                if result is not None:
-                    return result
-                name = self.scope.name_of(tree)
-                if name not in self.groups:
-                    raise NotHere("a column that is no group", tree.span)
-                return replace(tree, parts=(name,))
+                self.scope.column(tree)
+                raise NotHere("a column that is no group", tree.span)
             case Call(arguments=()) | Unread():
                 return self.scope.resolved(tree)
         return with_arguments(tree, partial(self._over_groups, results=results))
+
+    def _is_certain(self, ref: ColumnRef) -> bool:
+        """Whether a column of the table is meant. NotHere where a result may be."""
+        self._result(ref, grouped=True)
+        return True
+
+    def _window(self, tree: Condition) -> Condition:
+        match tree:
+            case Call(_, (Call() as call, Unread(words)), span):
+                return ColumnRef((self.windows.window(call, words, span).name,), span)
+        raise NotHere("this window function", tree.span)
 
     def _single(self, call: Call) -> Condition:
         """The one value of a query that is computed before there are groups."""
@@ -174,7 +194,9 @@ class Select:
         return ColumnRef((query.name,), call.span)
 
     def _type(self, value: Condition, grouped: bool) -> HiveType:
-        types = {**self.scope.types, **self.aggregates.types} if grouped else self.scope.types
+        types = self.scope.types
+        if grouped:
+            types = {**types, **self.groupings.types, **self.aggregates.types}
         return type_of(value, types, self.scope.semantics)
 
     # ---- groups
@@ -183,13 +205,16 @@ class Select:
         match tree:
             case Constant(int() as ordinal) if not isinstance(ordinal, bool):
                 tree = self._numbered(ordinal, tree.span)
-        if not isinstance(tree, ColumnRef):
-            raise NotHere("groups of anything but columns", tree.span)
-        resolved = self.scope.resolved(tree)
-        assert isinstance(resolved, ColumnRef)
-        if not is_groupable(self.scope.type_of(resolved)):
-            raise NotHere("groups of such values", tree.span)
-        self.groups[resolved.parts[0]] = resolved
+            case ColumnRef((name,)) if not self.scope.knows((name,)):
+                tree = self._aliased(name, tree.span)
+        self.groupings.add(tree)
+
+    def _aliased(self, name: str, span: Span) -> Condition:
+        """The expression of the SELECT list that a name in GROUP BY means."""
+        values = [i.value for i in self.text.items if i.alias and i.alias.lower() == name]
+        if len(values) != 1 or values[0] is None:
+            raise NotHere(f'"{name}"', span)
+        return values[0]
 
     def _numbered(self, ordinal: int, span: Span) -> Condition:
         """The expression of the SELECT list that a number in GROUP BY or ORDER BY means."""
@@ -237,13 +262,24 @@ class Select:
         if isinstance(tree, Constant):
             value = self._output_numbered(tree)
         elif grouped:
-            value = self._over_groups(self.aggregates.lifted(tree), results=True)
+            lifted = self.aggregates.lifted(tree)
+            if self.text.having is not None:
+                self._check_order(lifted)
+            value = self._over_groups(lifted, results=True)
         else:
             value = self._over_results(tree)
         if isinstance(value, ColumnRef) and value.parts == (ROW_ID,):
             fields = [self.scope.resolved(ColumnRef((n,), value.span)) for n in ROW_ID_FIELDS]
             return [self._ordering(field, item, grouped) for field in fields]
         return [self._ordering(value, item, grouped)]
+
+    def _check_order(self, tree: Condition) -> None:
+        """NotHere for an order by a group that is no column, which Spark knows no more."""
+        for ref in (part for part in parts_of(tree) if isinstance(part, ColumnRef)):
+            if ref.parts[0] in self.aggregates.types or self._result(ref, grouped=True):
+                continue
+            if self.scope.resolved(ref) not in self.groupings.known:
+                raise NotHere("an order by this group behind HAVING", ref.span)
 
     def _output_numbered(self, constant: Constant) -> Condition:
         match constant.value:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from acidsql.catalog.model import Column, Table
+from acidsql.catalog.model import Column, ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -31,6 +31,7 @@ from acidsql.planner.bind.bound import (
     NOTHING,
     BoundMerge,
     BoundMergeClause,
+    BoundReturning,
     MergeAction,
     bound_reads,
 )
@@ -103,7 +104,21 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
         only_keys=binder.only_keys,
         on_columns=binder.on_columns,
         local=local,
+        returning=_returning(names, statement, read),
     )
+
+
+def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning | None:
+    """The list over the new rows; of those that are deleted no values are read."""
+    clause = statement.returning
+    if clause is None:
+        return None
+    deletes = any(isinstance(one.action, ast.MergeDelete) for one in statement.clauses)
+    if deletes:
+        raise UnsupportedStatementError("a MERGE that deletes gives no rows back", span=clause.span)
+    from acidsql.planner.bind.returning import bind_returning
+
+    return bind_returning(names, clause, read.table, read.alias)
 
 
 def _without_sure(
@@ -181,9 +196,12 @@ class _Merge:
         return (*pieces, f" AS {identifier(name)}{column_list(self.statement.source_columns)}")
 
     def named_source(self, given: ast.QualifiedName, alias: str) -> tuple[Piece, ...]:
-        table = self.names.resolve(tuple(part.text for part in given.parts), given.span)
-        if table is None:  # a temporary view of Spark's session, or a file
+        names = tuple(part.text for part in given.parts)
+        table = self.names.resolve(names, given.span)
+        if table is None:  # only Spark knows it
             self.source = Visible(alias=alias, name=alias)
+            if len(given.parts) > 2:
+                return (identifier(ForeignTable(parts=names).view),)
             return edited(given.span, ())
         return self.read_source(table, given.span, alias)
 

@@ -20,6 +20,7 @@ from acidsql.planner.bind.local.query_trees import (
     SubQuery,
 )
 from acidsql.run.driver.held import at_most
+from acidsql.run.driver.new_rows import gathered
 from acidsql.run.driver.relations.sub_queries import answer_of
 from acidsql.run.driver.rows import rows_of, stream_rows
 from acidsql.run.driver.values_rows import batches_of_values
@@ -68,6 +69,17 @@ def _left(query: LocalQuery, flow: Flow) -> LocalQuery:
 
 
 def _source(query: LocalQuery, flow: Flow) -> Iterable[pa.RecordBatch]:
+    """The rows of a query's source, in batches as large as the results they are looked up in: for
+    each batch these are prepared anew.
+    """
+    least = 0
+    for one in query.sub_queries:
+        if one.operand is not None or one.outer:
+            least = max(least, flow.results[one.number].num_rows)
+    return gathered(_batches(query, flow), least) if least else _batches(query, flow)
+
+
+def _batches(query: LocalQuery, flow: Flow) -> Iterable[pa.RecordBatch]:
     if query.scan is not None:
         return flow.batches[query.scan]
     if query.values is not None:

@@ -40,7 +40,9 @@ class Matches:
 
     def mask(self, keys: Sequence[pa.Array], rows: int) -> npt.NDArray[np.bool_]:
         """Which of ``rows`` rows equal any."""
-        return mask_of(self.pairs(keys)[0], rows)
+        if self._keys is None:
+            return np.zeros(rows, np.bool_)
+        return self._keys.mask([_comparable(key) for key in keys])
 
 
 def mask_of(positions: Numbers, rows: int) -> npt.NDArray[np.bool_]:

@@ -5,24 +5,27 @@ the rows they are of.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, filled, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import Condition
 from acidsql.planner.bind.local.query_trees import (
     Aggregate,
+    Frame,
     Function,
     Ordering,
     Window,
     WindowFunction,
 )
-from acidsql.run.driver.aggregates import Groups
+from acidsql.run.driver.aggregates import Groups, averages
 from acidsql.run.driver.ordering import Key, SortKey, sorted_indices
-from acidsql.run.driver.values import sortable
+from acidsql.run.driver.values import has_negative_zero, sortable
 from acidsql.storage.stored import arrow_type
 
 Numbers = npt.NDArray[np.int64]
@@ -49,7 +52,8 @@ def with_windows(batch: pa.RecordBatch, windows: Sequence[Window], value: Value)
 
 class _Sorted:
     """The rows by their windows. ``starts`` and ``peers``: for each row in that order, the first
-    one of its window, and the first one that the order leaves equal to it.
+    one of its window, and the first one that the order leaves equal to it. ``ends``: the one behind
+    its window.
     """
 
     def __init__(
@@ -71,6 +75,8 @@ class _Sorted:
         self.windows = np.cumsum(new_window) - 1
         self.starts = self._firsts(new_window)
         self.peers = self._firsts(new_peers)
+        behind = np.append(np.flatnonzero(new_window)[1:], self.count)
+        self.ends = behind[self.windows] if self.count else behind[:0]
         self._ranks: Numbers = np.cumsum(new_peers)
         last = np.append(np.flatnonzero(new_peers)[1:], self.count) - 1
         self.last_peers = last[self._ranks - 1] if self.count else last[:0]
@@ -101,10 +107,10 @@ class _Sorted:
             case WindowFunction.LAG | WindowFunction.LEAD:
                 assert given is not None
                 return self._moved(window, given)
-            case _ if window.order:
-                return self._running(window, given)
-            case _:
+            case Function() if not window.order or window.frame == Frame():
                 return self._of_windows(window, given)
+            case _:
+                return self._of_frames(window, given)
         return self._put_back(arrow_array(numbers, arrow_type(window.type)))
 
     def _put_back(self, values: pa.Array) -> pa.Array:
@@ -122,27 +128,77 @@ class _Sorted:
         rows = pa.array(self.order[source], mask=~inside)
         return self._put_back(given.take(rows)).cast(arrow_type(window.type))
 
-    def _running(self, window: Window, given: pa.Array | None) -> pa.Array:
-        """A sum or a count of the rows of a window up to the last peer."""
-        if given is None:
-            known, numbers = np.ones(self.count, np.int64), np.zeros(self.count, np.int64)
-        else:
-            known = numpy_array(given.is_valid()).astype(np.int64)[self.order]
-            numbers = np.zeros(self.count, np.int64)
-            if window.function is Function.SUM:
-                numbers = numpy_array(filled(given.cast(pa.int64()), 0))[self.order]
-                if float(np.abs(numbers.astype(np.float64)).sum()) >= 1 << 62:
-                    raise NotHere("a sum of numbers as large as these")
-        counts, sums = self._so_far(known), self._so_far(numbers)
-        if window.function is Function.COUNT:
-            return self._put_back(arrow_array(counts, pa.int64()))
-        return self._put_back(arrow_array(sums, pa.int64(), mask=counts == 0))
+    def _bounds(self, frame: Frame | None) -> tuple[Numbers, Numbers]:
+        """The first row that a function sees from each, and the one behind the last."""
+        if frame is None:
+            return self.starts, self.last_peers + 1
+        rows = np.arange(self.count)
+        first, last = self.starts, self.ends
+        if frame.first is not None:
+            first = np.clip(rows + frame.first, self.starts, self.ends)
+        if frame.last is not None:
+            last = np.clip(rows + frame.last + 1, first, self.ends)
+        return first, last
 
-    def _so_far(self, numbers: Numbers) -> Numbers:
-        sums: Numbers = np.cumsum(numbers)
-        if self.count:
-            sums = sums[self.last_peers] - sums[self.starts] + numbers[self.starts]
-        return sums
+    def _of_frames(self, window: Window, given: pa.Array | None) -> pa.Array:
+        """A value of the rows that each one's frame has."""
+        first, behind = self._bounds(window.frame)
+        if given is None:
+            return self._put_back(arrow_array(behind - first, pa.int64()))
+        kind = arrow_type(window.type)
+        match window.function:
+            case WindowFunction.FIRST_VALUE | WindowFunction.LAST_VALUE:
+                at = first if window.function is WindowFunction.FIRST_VALUE else behind - 1
+                values = self._at(given, at, behind == first)
+            case Function.MIN | Function.MAX:
+                values = self._extremes(given, behind, least=window.function is Function.MIN)
+            case _:
+                values = self._sums(window, given, first, behind)
+        return self._put_back(values.cast(kind) if values.type != kind else values)
+
+    def _at(self, given: pa.Array, rows: Numbers, absent: npt.NDArray[np.bool_]) -> pa.Array:
+        """The values of these rows, which are counted in the order of the windows."""
+        if not self.count:
+            return given
+        return given.take(pa.array(self.order[np.where(absent, 0, rows)], mask=absent))
+
+    def _extremes(self, given: pa.Array, behind: Numbers, *, least: bool) -> pa.Array:
+        """The least or greatest value of the rows of a window so far. NotHere."""
+        if has_negative_zero(given):
+            raise NotHere("the order of 0.0 and -0.0")
+        ranks = numpy_array(pc.rank(sortable(given), sort_keys="ascending", tiebreaker="dense"))
+        ranks = ranks.astype(np.int64)[self.order]
+        known = numpy_array(given.is_valid())[self.order]
+        ranks = np.where(known, self.count + 1 - ranks if least else ranks, 0)
+        # those of a window are above all of the windows before it, so that none goes on
+        step = self.count + 2
+        best = np.maximum.accumulate(ranks + self.windows * step) - self.windows * step
+        row_of = np.zeros(step, np.int64)
+        row_of[ranks] = np.arange(self.count)
+        best = best[np.maximum(behind - 1, 0)] if self.count else best
+        return self._at(given, row_of[best], (best == 0) | (behind == self.starts))
+
+    def _sums(self, window: Window, given: pa.Array, first: Numbers, behind: Numbers) -> pa.Array:
+        """Counts, sums and averages of whole numbers and decimals. NotHere."""
+        known = numpy_array(given.is_valid()).astype(np.int64)[self.order]
+        counts = _between(known, first, behind)
+        if window.function is Function.COUNT:
+            return arrow_array(counts, pa.int64())
+        scale = given.type.scale if pa.types.is_decimal(given.type) else None
+        numbers = _whole_numbers(given)[self.order]
+        most = 1 << 53 if scale is None and window.function is Function.AVG else 1 << 62
+        if float(np.abs(numbers.astype(np.float64)).sum()) >= most:
+            raise NotHere("a sum of numbers as large as these")
+        sums = _between(numbers, first, behind)
+        if window.function is Function.AVG and scale is None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return arrow_array(sums / counts, pa.float64(), mask=counts == 0)
+        totals = arrow_array(sums, pa.int64(), mask=counts == 0)
+        if scale is not None:
+            totals = totals.cast(pa.decimal128(38, 0)).view(pa.decimal128(38, scale))
+        if window.function is Function.AVG:
+            return averages(totals, arrow_array(counts, pa.int64()), arrow_type(window.type))
+        return totals
 
     def _of_windows(self, window: Window, given: pa.Array | None) -> pa.Array:
         """An aggregate of all rows of a window."""
@@ -165,3 +221,21 @@ class _Sorted:
         numbers = numpy_array(result.column(0))
         by_number = result.column(1).take(pa.array(np.argsort(numbers)))
         return self._put_back(by_number.take(pa.array(self.windows)))
+
+
+def _between(numbers: Numbers, first: Numbers, behind: Numbers) -> Numbers:
+    """The sums of the numbers from ``first`` on that are before ``behind``."""
+    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(numbers)])
+    result: Numbers = sums[behind] - sums[first]
+    return result
+
+
+def _whole_numbers(given: pa.Array) -> Numbers:
+    """Whole numbers, those of decimals without their point; 0 for NULL. NotHere."""
+    if pa.types.is_decimal(given.type):
+        given = given.cast(pa.decimal128(38, given.type.scale)).view(pa.decimal128(38, 0))
+        most = arrow_scalar(Decimal(1 << 62), pa.decimal128(38, 0))
+        if pc.any(pc.greater(pc.abs(given), most)).as_py():
+            raise NotHere("a sum of numbers as large as these")
+    numbers: Numbers = numpy_array(filled(given.cast(pa.int64()), 0))
+    return numbers
