@@ -51,8 +51,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Java's second compiler costs more than it brings to many small queries: a third of the slow group
 JAVA_OPTIONS = os.environ.get("ACIDSQL_TEST_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 # of every Spark: that of this process, and those of the processes that tests start
+OF_EXECUTORS = f'"-Dspark.executor.defaultJavaOptions=-XX:+UseSerialGC {JAVA_OPTIONS}"'
 os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS", f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {JAVA_OPTIONS}".rstrip()
+    "SPARK_SUBMIT_OPTS",
+    f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {OF_EXECUTORS} {JAVA_OPTIONS}".rstrip(),
 )
 # of the Java that only tells how Spark is started
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
