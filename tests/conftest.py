@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,9 +31,14 @@ pytest.register_assert_rewrite("tests.contracts")  # else a broken promise would
 os.environ.pop("ACIDSQL_METASTORE", None)  # warehouses of tests have metastores of their own
 # hundreds of tests start a process, each of which would compile the package for itself
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# nor need the next run rewrite the asserts of all test files, which takes a worker half a minute
+sys.dont_write_bytecode = False
 
 # Directories are as a test has made them: sessions compact by the way only where a test is about it.
 values._DEFAULTS["acidsql.compactor.auto"] = False
+
+# No test pulls the plug: to wait for the disk is a fifth of the time of many. Those about it say so.
+values._DEFAULTS["acidsql.durable"] = False
 
 # Tests look at warehouses of their own before they make tables in them.
 values._DEFAULTS["acidsql.store.create"] = "open"
@@ -45,8 +51,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Java's second compiler costs more than it brings to many small queries: a third of the slow group
 JAVA_OPTIONS = os.environ.get("ACIDSQL_TEST_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 # of every Spark: that of this process, and those of the processes that tests start
+OF_EXECUTORS = f'"-Dspark.executor.defaultJavaOptions=-XX:+UseSerialGC {JAVA_OPTIONS}"'
 os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS", f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {JAVA_OPTIONS}".rstrip()
+    "SPARK_SUBMIT_OPTS",
+    f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {OF_EXECUTORS} {JAVA_OPTIONS}".rstrip(),
 )
 # of the Java that only tells how Spark is started
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")

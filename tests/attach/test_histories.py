@@ -210,7 +210,7 @@ def check(home: Path, history: Sequence[tuple[Any, str]], later: Sequence[Any]) 
         assert {name: with_ids(third, name) for name in TABLES} == now_seen
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(history=HISTORY, later=LATER)
 def test_a_dump_tells_of_any_history(
     history: Sequence[tuple[Any, str]], later: Sequence[Any]
