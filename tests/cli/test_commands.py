@@ -399,7 +399,8 @@ def test_help_tells_how_statements_are_written(session: Session) -> None:
     _, notes, _ = type_lines(
         session, "help delete;", "help show;", ".help .mode", "help frobnicate;", "help;"
     )
-    assert "DELETE FROM table [[AS] name] [WHERE condition]\n\nDeletes rows" in notes
+    assert "DELETE FROM table [[AS] name] [WHERE condition] [RETURNING r" in notes
+    assert "Deletes rows" in notes
     assert "SHOW TABLES" in notes
     assert "SHOW LOCKS" in notes
     assert ".mode [FORMAT]\n  output format" in notes

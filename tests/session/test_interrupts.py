@@ -89,7 +89,7 @@ def test_while_spark_starts(opened: Session, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("acidsql.spark.start.running.RunningSpark._open", opening)
     monkeypatch.setattr("acidsql.spark.jvm.running_session_if_any", lambda: None)
     with pytest.raises(KeyboardInterrupt) as caught:
-        opened.sql("SELECT count(*) FROM t NATURAL JOIN t u").fetchall()
+        opened.sql("SELECT count(*) FROM t LATERAL VIEW explode(array(1)) e AS n").fetchall()
     assert (notes(caught), ended.is_set()) == ([], False)
     released.set()
     assert ended.wait(60)

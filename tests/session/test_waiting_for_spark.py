@@ -38,7 +38,7 @@ def waiting(warehouse: Path) -> Iterator[Session]:
             "SELECT s FROM t WHERE id = 1",
             "more bytes are read than acidsql.local.max.bytes allows",
         ),
-        ({}, "SELECT a.id FROM t a NATURAL JOIN t b", "this join"),
+        ({}, "SELECT id FROM t LATERAL VIEW explode(array(1)) e AS n", "what stands behind FROM"),
         ({"acidsql.ansi": "true"}, "SELECT 1 / id FROM t", "a value that only Spark computes"),
         ({"acidsql.ansi": "true"}, "UPDATE t SET id = 1 / id", "a value that only Spark computes"),
     ],
