@@ -223,6 +223,14 @@ def test_work_in_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> 
     assert not jobs.has_own_processes(spark)
 
 
+def test_a_session_knows_tables_by_quoted_names(spark: SparkSession) -> None:
+    """Views among them; where no catalog is called so there is no table."""
+    spark.range(1).createOrReplaceTempView("known_here")
+    assert jvm.has_table(spark, "`known_here`")
+    assert not jvm.has_table(spark, "`unknown_here`")
+    assert not jvm.has_table(spark, "`no_catalog`.`d`.`t`")
+
+
 def test_a_clone_keeps_to_itself(spark: SparkSession) -> None:
     """Settings and views of a clone are its own; a view can be carried over, and stays as it was
     then.

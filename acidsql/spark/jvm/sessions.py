@@ -131,7 +131,7 @@ def _share_catalogs(ours: SparkSession, spark: SparkSession) -> None:
 
 def has_table(spark: SparkSession, name: str) -> bool:
     """Whether a session knows a table or view of a quoted name; False where there can be none, as
-    no catalog is called so.
+    no catalog is called so. A session of Spark Connect asks its server.
     """
     from pyspark.errors import AnalysisException
 
