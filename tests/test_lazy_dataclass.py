@@ -75,7 +75,10 @@ def test_it_behaves_as_the_standard_one(options: dict[str, bool]) -> None:
         for act in (
             lambda cls: (cls(first=1) == cls(first=1, hidden=3), cls(first=1) == cls(first=2)),
             lambda cls: cls(first=1) == 1,
-            lambda cls: hash(cls(first=1, third=())) == hash(cls(first=1, third=(), hidden=2)),
+            # both live: else the second may lie where the first was, and have its identity
+            lambda cls: len(
+                {*map(hash, [cls(first=1, third=()), cls(first=1, third=(), hidden=2)])}
+            ),
             lambda cls: (cls(first=1) < cls(first=2), cls(first=1) >= cls(first=1)),
             lambda cls: repr(replace(cls(first=1), second="c")).rpartition(".")[2],
             lambda cls: cls(1, "x"),
