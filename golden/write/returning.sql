@@ -1,4 +1,5 @@
--- Rows that statements give back.
+-- Rows that statements give back: those that the driver has written.
+SET acidsql.write.path=auto;
 CREATE TABLE t (id INT, name VARCHAR(4), n DECIMAL(6,2) DEFAULT 1.5) STORED AS ORC TBLPROPERTIES ('transactional'='true');
 INSERT INTO t (id, name) VALUES (1, 'one'), (2, NULL) RETURNING *, ROW__ID;
 -- !acid show: files
