@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import assert_never
 
+from acidsql.acid.row_id import ROW_ID_PARTS
 from acidsql.errors import BindError, Span
 from acidsql.lazy_dataclass import dataclass
 
@@ -105,6 +106,14 @@ class StructType:
     def __str__(self) -> str:
         return "struct<" + ",".join(f"{f.name}:{f.type}" for f in self.fields) + ">"
 
+
+ROW_ID_TYPE = StructType(
+    tuple(
+        StructField(name, PrimitiveType(kind))
+        for name, kind in zip(ROW_ID_PARTS, ("bigint", "int", "bigint"), strict=True)
+    )
+)
+"""The type of ROW__ID."""
 
 HiveType = PrimitiveType | DecimalType | CharType | VarcharType | ArrayType | MapType | StructType
 

@@ -8,19 +8,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from acidsql.acid.row_id import RETURNED_ROW_ID, ROW_ID_PARTS
+from acidsql.acid.row_id import RETURNED_ROW_ID
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import PrimitiveType, StructField, StructType
+from acidsql.catalog.types import ROW_ID_TYPE
 from acidsql.frames.batches import Batches
 from acidsql.frames.spooling import Frame
-
-_ROW_ID = StructType(
-    tuple(
-        StructField(name, PrimitiveType(kind))
-        for name, kind in zip(ROW_ID_PARTS, ("bigint", "int", "bigint"), strict=True)
-    )
-)
 
 
 class Returned:
@@ -29,8 +22,8 @@ class Returned:
     def __init__(self, table: Table, directory: str) -> None:
         columns = (*table.columns, *table.partition_columns)
         if table.is_full_acid:
-            parts = (Column(name=RETURNED_ROW_ID + f.name, type=f.type) for f in _ROW_ID.fields)
-            columns = (*columns, Column(name=RETURNED_ROW_ID, type=_ROW_ID), *parts)
+            parts = (Column(name=RETURNED_ROW_ID + f.name, type=f.type) for f in ROW_ID_TYPE.fields)
+            columns = (*columns, Column(name=RETURNED_ROW_ID, type=ROW_ID_TYPE), *parts)
         schema = pa.schema([(column.name, arrow_type(column.type)) for column in columns])
         self._rows: list[pa.Table] = []
         batches = Batches(schema=schema, rows=self._batches(schema))

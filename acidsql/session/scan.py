@@ -14,6 +14,7 @@ from acidsql.acid.ids import WriteId
 from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Table, TableName
+from acidsql.catalog.types import ROW_ID_TYPE
 from acidsql.errors import (
     BindError,
     ExecutionError,
@@ -38,7 +39,6 @@ from acidsql.plan.plans import (
     transactional_reads,
 )
 from acidsql.planner.bind.bound import BoundRead
-from acidsql.planner.bind.local.query_trees import ROW_ID_TYPE
 from acidsql.result import polars_of
 from acidsql.session.observing import ObservedScan
 from acidsql.session.own_text import check_expression, enclosed, in_own_text

@@ -245,9 +245,9 @@ class TxnManager(Readers, Protocol):
         overlapping change is a conflict, as in Hive; () is returned.
 
         WriteConflictError (then it is aborted), also where another has taken one of the files;
-        RunCommittedError (so it is, too: another has
-        committed the run), TransactionAbortedError, CommitStateUnknownError. A commit that already
-        happened is no error. Hive: TxnHandler.commitTxn.
+        RunCommittedError (so it is, too: another has committed the run), TransactionAbortedError,
+        CommitStateUnknownError. A commit that already happened is no error. Hive:
+        TxnHandler.commitTxn.
         """
 
     def abort(self, txn_id: TxnId, *, conflict: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
@@ -41,19 +42,20 @@ class Piece:
     broken: Mapping[int, str]
 
 
-class Source:
+class Source(ABC):
     """A file of one format. ``word``: what its places are called."""
 
     word = "row"
 
+    @abstractmethod
     def pieces(self) -> Iterator[Piece]:
-        raise NotImplementedError
+        """All rows of the file."""
 
+    @abstractmethod
     def lines(self, piece: Piece, rows: Mapping[int, int | None]) -> Iterator[tuple[int, str]]:
         """The line, or what counts as one, and the text of each of some rows. ``rows``: by their
         numbers, which rise, their indices in the piece; None of one that is broken.
         """
-        raise NotImplementedError
 
 
 def source_of(files: CopiedFiles, stamp: FileStamp) -> Source:

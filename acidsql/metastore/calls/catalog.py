@@ -14,14 +14,17 @@ from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
-from acidsql.catalog.statistics import StatisticsChange
-from acidsql.errors import (
-    AlreadyExistsError,
-    BindError,
-    DatabaseNotFoundError,
-    TableNotFoundError,
-    WriteConflictError,
+from acidsql.catalog.refusals import (
+    changed_meanwhile,
+    default_database_stays,
+    no_database,
+    no_table,
+    not_empty,
+    other_partition_columns,
+    table_exists,
 )
+from acidsql.catalog.statistics import StatisticsChange
+from acidsql.errors import AlreadyExistsError, WriteConflictError
 from acidsql.metastore import successors
 from acidsql.metastore.locations import WAREHOUSE, given_location, stored_location
 from acidsql.metastore.partition_txns import (
@@ -64,9 +67,6 @@ from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name
 
-INVALID_TABLE = 10001
-DATABASE_DOES_NOT_EXIST = 10072
-
 
 class EmbeddedCatalog:
     """Implements Catalog."""
@@ -85,17 +85,12 @@ class EmbeddedCatalog:
         self, name: str, *, cascade: bool = False, keeps_directory: bool = False
     ) -> tuple[Table, ...]:
         if name == DEFAULT_DATABASE:
-            raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
+            raise default_database_stays()
         with self._store.write() as connection:
             db_id = _require_database(connection, name)
             tables = list_names(connection, db_id)
             if tables and not cascade:
-                count = f"it has {len(tables)} table(s)"
-                raise BindError(
-                    f'database "{name}" is not empty',
-                    detail=count,
-                    hint="DROP DATABASE .. CASCADE drops them too.",
-                )
+                raise not_empty(name, len(tables))
             database = self._find_database(connection, name)
             names = [TableName(name, table) for table in tables]
             readers = {one for table in names for one in readers_of(connection, table)}
@@ -202,7 +197,7 @@ class EmbeddedCatalog:
     def _create_table(self, connection: Connection, table: Table) -> Table:
         db_id = _require_database(connection, table.name.database)
         if find_table_id(connection, db_id, table.name.table) is not None:
-            raise AlreadyExistsError(f'table "{table.name}" already exists')
+            raise table_exists(table.name)
         location = table.location or self._default_location(connection, db_id, table.name.table)
         complete = replace(
             table,
@@ -285,9 +280,7 @@ class EmbeddedCatalog:
             if any(
                 len(partition.values) != len(table.partition_columns) for partition in partitions
             ):
-                raise WriteConflictError(
-                    f'table "{name}" has other partition columns', hint="Run the statement again."
-                )
+                raise other_partition_columns(name)
             added = insert_partitions(
                 connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists
             )
@@ -425,15 +418,12 @@ class EmbeddedCatalog:
 
     def _require_unchanged(self, connection: Connection, table: Table) -> None:
         if self._require_table(connection, table.name) != table:
-            hint = "Run the statement again: it will see the other session's change."
-            raise WriteConflictError(
-                f'table "{table.name}" was changed by another session meanwhile', hint=hint
-            )
+            raise changed_meanwhile(table.name)
 
     def _require_table(self, connection: Connection, name: TableName) -> Table:
         table = find_table(connection, name, self._store.warehouse)
         if table is None:
-            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+            raise no_table(name)
         return table
 
 
@@ -452,7 +442,5 @@ def _db_id(connection: Connection, name: str) -> int | None:
 def _require_database(connection: Connection, name: str) -> int:
     db_id = _db_id(connection, name)
     if db_id is None:
-        raise DatabaseNotFoundError(
-            f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST
-        )
+        raise no_database(name)
     return db_id

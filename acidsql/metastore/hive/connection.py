@@ -1,7 +1,7 @@
 """A connection to a server of Hive's metastore: a plain socket, and nobody waits for long.
 
 Several servers stand before one database, and any of them can be asked: whichever answers first in
-their order. Nothing is opened, locked or written there.
+their order.
 """
 
 from __future__ import annotations

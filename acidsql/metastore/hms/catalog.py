@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -28,12 +28,19 @@ from acidsql.catalog.model import (
 )
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import name_of
+from acidsql.catalog.refusals import (
+    changed_meanwhile,
+    default_database_stays,
+    no_database,
+    no_table,
+    not_empty,
+    other_partition_columns,
+    table_exists,
+)
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     AlreadyExistsError,
-    BindError,
     DatabaseNotFoundError,
-    Error,
     NotSupportedError,
     TableNotFoundError,
     WriteConflictError,
@@ -82,8 +89,6 @@ from acidsql.metastore.hms.tables import (
 from acidsql.metastore.hms.txns import HiveTxns
 from acidsql.txn.manager import OperationType, TxnComponent
 
-INVALID_TABLE = 10001
-DATABASE_DOES_NOT_EXIST = 10072
 _TABLES_AT_ONCE = 200
 
 
@@ -116,15 +121,11 @@ class HiveCatalog(HiveTxns):
         self, name: str, *, cascade: bool = False, keeps_directory: bool = False
     ) -> tuple[Table, ...]:
         if name == DEFAULT_DATABASE:
-            raise BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
+            raise default_database_stays()
         names = self.list_tables(name)
         if names and not cascade:
-            raise BindError(
-                f'database "{name}" is not empty',
-                detail=f"it has {len(names)} table(s)",
-                hint="DROP DATABASE .. CASCADE drops them too.",
-            )
-        dropped = tuple(self._drop_table(TableName(name, table)) for table in names)
+            raise not_empty(name, len(names))
+        dropped = tuple(self.drop_table(TableName(name, table)) for table in names)
         self._ask(DROP_DATABASE, name=name, deleteData=not keeps_directory, cascade=False)
         return dropped
 
@@ -140,9 +141,7 @@ class HiveCatalog(HiveTxns):
     def _require_database(self, name: str) -> Database:
         database = self.find_database(name)
         if database is None:
-            raise DatabaseNotFoundError(
-                f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST
-            )
+            raise no_database(name)
         return database
 
     # ---- tables
@@ -220,7 +219,7 @@ class HiveCatalog(HiveTxns):
     @contextmanager
     def _creating(self, table: Table, partitions: tuple[Partition, ...]) -> Iterator[None]:
         if self.find_table(table.name) is not None:
-            raise AlreadyExistsError(f'table "{table.name}" already exists')
+            raise table_exists(table.name)
         yield
         self._create_table(table)
         self._add_first_partitions(table, partitions)
@@ -229,10 +228,9 @@ class HiveCatalog(HiveTxns):
     def _creating_with_rows(
         self, table: Table, partitions: tuple[Partition, ...], write_id: WriteId
     ) -> Iterator[None]:
-        txn_id = self.open_txn()
-        try:
+        with self._own_txn() as txn_id:
             if self.find_table(table.name) is not None:
-                raise AlreadyExistsError(f'table "{table.name}" already exists')
+                raise table_exists(table.name)
             if self.allocate_write_id(txn_id, table.name) != write_id:
                 raise WriteConflictError(
                     f'another session makes a table "{table.name}", or has dropped one meanwhile',
@@ -254,20 +252,12 @@ class HiveCatalog(HiveTxns):
             yield
             self._create_table(table)
             self._add_first_partitions(table, partitions)
-            self.commit(txn_id)
-        except BaseException:
-            with suppress(Error):
-                self.abort(txn_id)
-            raise
 
     def _add_first_partitions(self, table: Table, partitions: tuple[Partition, ...]) -> None:
         if partitions:
             self.add_partitions(table.name, partitions)
 
     def drop_table(self, name: TableName) -> Table:
-        return self._drop_table(name)
-
-    def _drop_table(self, name: TableName) -> Table:
         """Drops a table; the metastore deletes its directories."""
         table = self._require_table(name)
         self._drop(name, delete=table.owns_files)
@@ -301,19 +291,16 @@ class HiveCatalog(HiveTxns):
     def _require_table(self, name: TableName) -> Table:
         table = self.find_table(name)
         if table is None:
-            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+            raise no_table(name)
         return table
 
     def _require_unchanged(self, table: Table) -> Struct:
         """The struct of a table that is what it was. WriteConflictError if it is not."""
         struct = self._whole_table(table.name)
         if struct is None:
-            raise TableNotFoundError(f'table "{table.name}" does not exist', code=INVALID_TABLE)
+            raise no_table(table.name)
         if table_of(struct, table.constraints) != table:
-            raise WriteConflictError(
-                f'table "{table.name}" was changed by another session meanwhile',
-                hint="Run the statement again: it will see the other session's change.",
-            )
+            raise changed_meanwhile(table.name)
         return struct
 
     def alter_table(
@@ -327,14 +314,8 @@ class HiveCatalog(HiveTxns):
         if not before.is_transactional or self.is_hive_3:
             self._write_table(before.name, struct, None)
             return
-        txn_id = self.open_txn()
-        try:
+        with self._own_txn() as txn_id:
             self._write_table(before.name, struct, txn_id)
-            self.commit(txn_id)
-        except BaseException:
-            with suppress(Error):
-                self.abort(txn_id)
-            raise
 
     def rename_table(
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
@@ -398,12 +379,10 @@ class HiveCatalog(HiveTxns):
             self._beat_txn(txn_id)
         struct = self._whole_table(name)
         if struct is None:
-            raise TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+            raise no_table(name)
         table, wanted = table_of(struct), tuple(partitions)
         if any(len(one.values) != len(table.partition_columns) for one in wanted):
-            raise WriteConflictError(
-                f'table "{name}" has other partition columns', hint="Run the statement again."
-            )
+            raise other_partition_columns(name)
         if if_not_exists:
             known = {one.values for one in self._partitions(table, wanted)}
             wanted = tuple(one for one in wanted if one.values not in known)

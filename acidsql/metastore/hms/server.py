@@ -57,8 +57,7 @@ class Server:
         try:
             return self.client.call(method, again=again, **arguments)
         except DeclaredError as error:
-            kind = (refusals or {}).get(error.kind, MetastoreError)
-            raise kind(f"the metastore refuses: {error.message}", detail=error.kind) from error
+            raise _refusal(error, (refusals or {}).get(error.kind, MetastoreError)) from error
 
     def _ask_for(self, method: Method, **arguments: Any) -> Any | None:
         """The result of a call that only reads; None of what is not there."""
@@ -67,9 +66,7 @@ class Server:
         except DeclaredError as error:
             if error.kind == NO_SUCH_OBJECT:
                 return None
-            raise MetastoreError(
-                f"the metastore refuses: {error.message}", detail=error.kind
-            ) from error
+            raise _refusal(error) from error
 
     def _ask_in_txn(
         self, txn_id: TxnId, method: Method, *, again: bool = False, **arguments: Any
@@ -79,9 +76,7 @@ class Server:
             return self.client.call(method, again=again, **arguments)
         except DeclaredError as error:
             if error.kind not in (NO_SUCH_TXN, TXN_ABORTED):
-                raise MetastoreError(
-                    f"the metastore refuses: {error.message}", detail=error.kind
-                ) from error
+                raise _refusal(error) from error
             raise ended_error(txn_id, error.message) from error
 
     def _config(self, name: str) -> str:
@@ -111,6 +106,10 @@ class Server:
     def _cannot(self, what: str, detail: str | None = None) -> Never:
         """Raises the error of what a Hive metastore has no room for."""
         raise NotSupportedError(f"a Hive metastore cannot {what}", detail=detail)
+
+
+def _refusal(error: DeclaredError, kind: type[Error] = MetastoreError) -> Error:
+    return kind(f"the metastore refuses: {error.message}", detail=error.kind)
 
 
 def ended_error(txn_id: TxnId, detail: str) -> TransactionAbortedError:

@@ -6,6 +6,7 @@ numbers stay; ANALYZE in Hive makes them hold again.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from acidsql.acid.ids import TxnId
 from acidsql.acid.write_ids import ValidWriteIdList
@@ -18,7 +19,7 @@ from acidsql.catalog.statistics import (
     StatisticsChange,
     WrittenDirectory,
 )
-from acidsql.metastore.hive.calls import INSERT_ONLY_TABLES
+from acidsql.metastore.hive.calls import INSERT_ONLY_TABLES, Method
 from acidsql.metastore.hive.writing import (
     ALTER_PARTITIONS,
     ALTER_PARTITIONS_REQ,
@@ -91,45 +92,38 @@ class HiveStatistics(HiveIds):
     def _write_table(self, name: TableName, struct: Struct, txn_id: TxnId | None) -> None:
         """Writes a table back, as a change of a transaction."""
         if self.is_hive_3:
-            self._ask(
-                ALTER_TABLE,
-                dbname=name.database,
-                tbl_name=name.table,
-                new_tbl=struct,
-                environment_context=UNCOUNTED,
-            )
+            self._write_back(ALTER_TABLE, name, dbname=name.database, new_tbl=struct)
             return
         request = {
-            "catName": CATALOG,
-            "dbName": name.database,
-            "tableName": name.table,
             "table": struct,
-            "environmentContext": UNCOUNTED,
             "processorCapabilities": CAPABILITIES,
             "processorIdentifier": AGENT,
         }
-        self._ask(ALTER_TABLE_REQ, req=request | self._txn_fields(name, txn_id))
+        self._write_back_in_txn(ALTER_TABLE_REQ, name, txn_id, request)
 
     def _write_partitions(
         self, name: TableName, structs: list[Struct], txn_id: TxnId | None
     ) -> None:
         if self.is_hive_3:
-            self._ask(
-                ALTER_PARTITIONS,
-                db_name=name.database,
-                tbl_name=name.table,
-                new_parts=structs,
-                environment_context=UNCOUNTED,
-            )
+            self._write_back(ALTER_PARTITIONS, name, db_name=name.database, new_parts=structs)
             return
-        request = {
+        self._write_back_in_txn(ALTER_PARTITIONS_REQ, name, txn_id, {"partitions": structs})
+
+    def _write_back(self, method: Method, name: TableName, **arguments: Any) -> None:
+        """Makes a call of Hive 3."""
+        self._ask(method, tbl_name=name.table, environment_context=UNCOUNTED, **arguments)
+
+    def _write_back_in_txn(
+        self, method: Method, name: TableName, txn_id: TxnId | None, request: Struct
+    ) -> None:
+        """Makes a call of Hive 4."""
+        of_table = {
             "catName": CATALOG,
             "dbName": name.database,
             "tableName": name.table,
-            "partitions": structs,
             "environmentContext": UNCOUNTED,
         }
-        self._ask(ALTER_PARTITIONS_REQ, req=request | self._txn_fields(name, txn_id))
+        self._ask(method, req=of_table | request | self._txn_fields(name, txn_id))
 
     def _txn_fields(self, name: TableName, txn_id: TxnId | None) -> Struct:
         """What Hive 4 wants to know of a transaction that alters a table."""

@@ -9,8 +9,8 @@ its own writers, since these keep each other out by EXCL_WRITE, and look again o
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Never
 
@@ -89,6 +89,18 @@ class HiveTxns(HiveReaders, HiveStatistics):
             if locks is not None and self._is_late(txn_id, locks):
                 return replace(self.renew(txn_id, tables, reads), locks=answer)
             return replace(self._opened(txn_id, tables, reads), locks=answer)
+        except BaseException:
+            with suppress(Error):
+                self.abort(txn_id)
+            raise
+
+    @contextmanager
+    def _own_txn(self) -> Iterator[TxnId]:
+        """A transaction for what is done inside: committed behind it, aborted if that fails."""
+        txn_id = self.open_txn()
+        try:
+            yield txn_id
+            self.commit(txn_id)
         except BaseException:
             with suppress(Error):
                 self.abort(txn_id)

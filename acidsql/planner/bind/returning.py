@@ -5,19 +5,17 @@ relation of these rows, which it fills once it is done.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from acidsql.acid.row_id import RETURNED_ROW_ID, ROW_ID_COLUMN, ROW_ID_PARTS
 from acidsql.catalog.model import FileFormat, Table
-from acidsql.errors import BindError, Error, ParseError, Span, UnsupportedStatementError
+from acidsql.errors import BindError, ParseError, Span, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.bound import BoundReturning
+from acidsql.planner.bind.files.whole import RELATION, over
 from acidsql.planner.bind.names import Names
 
-_RELATION = "the:written"
-"""Names the relation of one query: neither a table nor what is registered has a colon in it."""
 _NOT_IN_A_LIST = frozenset(
     "SELECT FROM WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT UNION INTERSECT EXCEPT"
     " LATERAL WINDOW".split()
@@ -36,13 +34,8 @@ def bind_returning(
     items = ", ".join(
         _item(item, names.source, table, known) for item in _items(clause.span, names.source)
     )
-    text = f"SELECT {items} FROM `{_RELATION}` AS {identifier(known)}"
-    around = replace(names.around, frames={**names.around.frames, _RELATION: relation})
-    try:
-        query = Names(text, around).query(ast.Fragment(text=text, span=Span(0, len(text))))
-    except Error as error:
-        error.span, error.source = clause.span, names.source
-        raise
+    text = f"SELECT {items} FROM `{RELATION}` AS {identifier(known)}"
+    query = over(names, relation, text, clause.span)
     if len(query.reads) != 1 or query.views:
         raise BindError("RETURNING takes no sub-queries", span=clause.span)
     return BoundReturning(query=query, text=" ".join(clause.text.split()))

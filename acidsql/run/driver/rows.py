@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from acidsql import interrupts
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import ROW_ID_TYPE, HiveType
 from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import columns_of
@@ -20,7 +20,6 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     ROW_ID_FIELDS,
-    ROW_ID_TYPE,
     Aggregate,
     Grouping,
     LocalQuery,

@@ -14,7 +14,7 @@ from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.names import Names
 
 _ALL_ROWS = "SELECT * FROM "
-_RELATION = "the:rows"
+RELATION = "the:rows"
 """Names a relation of one query: neither a table nor what is registered has a colon in it."""
 
 
@@ -30,8 +30,13 @@ def rows_of(names: Names, source: ast.QualifiedName | ast.Path | ast.Fragment) -
 
 def all_of(names: Names, table: Table, span: Span) -> BoundQuery:
     """The query of all rows of a relation that no name means; errors point at ``span``."""
-    around = replace(names.around, frames={**names.around.frames, _RELATION: table})
-    return _placed(Names(names.source, around), f"{_ALL_ROWS}`{_RELATION}`", span)
+    return over(names, table, f"{_ALL_ROWS}`{RELATION}`", span)
+
+
+def over(names: Names, table: Table, text: str, span: Span) -> BoundQuery:
+    """A query in which ``RELATION`` is a table that no name means; errors point at ``span``."""
+    around = replace(names.around, frames={**names.around.frames, RELATION: table})
+    return _placed(Names(names.source, around), text, span)
 
 
 def _placed(names: Names, text: str, span: Span) -> BoundQuery:

@@ -14,10 +14,10 @@ from enum import StrEnum
 from typing import TypeVar
 
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN, ROW_ID_PARTS
+from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.catalog.model import DEFAULT_DATABASE, Column, SparkRelation
 from acidsql.catalog.path_relation import PathRelation
-from acidsql.catalog.types import HiveType, PrimitiveType, StructField, StructType, shown_type
+from acidsql.catalog.types import ROW_ID_TYPE, HiveType, shown_type
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID, ColumnRef, Condition
@@ -30,13 +30,9 @@ ROW_ID = ROW_ID_COLUMN.lower()
 NAMELESS = ""
 """What a column is called whose name nobody asks for."""
 
-_FIELD_TYPES = (PrimitiveType("bigint"), PrimitiveType("int"), PrimitiveType("bigint"))
-ROW_ID_TYPE = StructType(
-    tuple(StructField(n, t) for n, t in zip(ROW_ID_PARTS, _FIELD_TYPES, strict=True))
-)
 ROW_ID_FIELDS: dict[str, tuple[str, HiveType]] = {
-    f"{ROW_ID}.{name}": (stored, hive_type)
-    for name, stored, hive_type in zip(ROW_ID_PARTS, ID_FIELDS, _FIELD_TYPES, strict=True)
+    f"{ROW_ID}.{part.name}": (stored, part.type)
+    for part, stored in zip(ROW_ID_TYPE.fields, ID_FIELDS, strict=True)
 }
 """The fields of ROW__ID as they are named in trees, which no column of a table can be: the id field
 of the format that each is, and its type.

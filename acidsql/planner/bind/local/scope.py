@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from acidsql.catalog.model import Table
 from acidsql.catalog.path_relation import PathRelation
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import ROW_ID_TYPE, HiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
@@ -33,7 +33,6 @@ from acidsql.planner.bind.current_database import CALLS
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     ROW_ID_FIELDS,
-    ROW_ID_TYPE,
     Columns,
     LocalQuery,
     LocalSource,
