@@ -235,11 +235,13 @@ def directory_of(
     table's, where they are known; else as they are now. OSError; FormatError for a layout that is
     not Hive's.
     """
+    txns = store.valid_txns()
     if write_ids is None:
-        write_ids = store.valid_write_ids(table.name, store.valid_txns())
+        write_ids = store.valid_write_ids(table.name, txns)
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
-    return acid_directory(io, root, compactors, seen_txns(table), events=table.is_full_acid)
+    seen = seen_txns(table, store.seen_compactions(txns))
+    return acid_directory(io, root, compactors, seen, events=table.is_full_acid)
 
 
 def facts_of(

@@ -312,10 +312,10 @@ class Worker:
         anew. Nobody reads the result then, and a cleaner removes it with what it was made from.
         """
         store, table = self._store, subject.table
-        write_ids = store.valid_write_ids(table.name, store.valid_txns())
-        now = acid_directory(
-            self._files, subject.root, write_ids, seen_txns(table), events=table.is_full_acid
-        )
+        txns = store.valid_txns()
+        write_ids = store.valid_write_ids(table.name, txns)
+        seen = seen_txns(table, store.seen_compactions(txns))
+        now = acid_directory(self._files, subject.root, write_ids, seen, events=table.is_full_acid)
         base = None if now.base is None else now.base.name
         return isinstance(base, Base) and base.write_id > inputs.max_write_id
 

@@ -169,6 +169,7 @@ class Visibility(Protocol):
     """What a statement may see: a transaction, or a snapshot taken for reading only."""
 
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
+    def compactions(self) -> ValidTxnList | None: ...
     def is_latest(self, table: TableName) -> bool: ...
     def highest_given(self, table: TableName) -> WriteId: ...
     def confirm(self) -> None: ...
@@ -351,7 +352,7 @@ class Snapshots:
                 self._io,
                 root,
                 write_ids,
-                seen_txns(table),
+                seen_txns(table, self._visible.compactions()),
                 events=table.is_full_acid,
                 listing=listing,
             )

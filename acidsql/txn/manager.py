@@ -179,6 +179,12 @@ class TxnManager(Readers, Protocol):
         watermark 0. Hive: TxnHandler.getValidWriteIdsForTable.
         """
 
+    def seen_compactions(self, txns: ValidTxnList) -> ValidTxnList | None:
+        """By which transactions compactions are seen that have one in their names, by who sees
+        ``txns``: by these where compactions are transactions of the store, as in Hive 4. None where
+        its own have no transactions in their names.
+        """
+
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         """The one write id of this transaction on this table; the same again when asked again.
 

@@ -465,6 +465,10 @@ class ReadSnapshot:
                 self._write_ids[table] = self._manager.valid_write_ids(table, self.txns)
         return self._write_ids[table]
 
+    def compactions(self) -> ValidTxnList | None:
+        """By which transactions it sees compactions that have one in their names; None: all."""
+        return self._manager.seen_compactions(self.txns)
+
     def check_given(self, tables: Iterable[TableName], write_id: WriteId) -> None:
         """InterfaceError for a write id that nobody has: rows as of it would be others later."""
         for table in tables:

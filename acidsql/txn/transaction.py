@@ -217,6 +217,10 @@ class Transaction:
         self._registered.add(table)
         return seen[table]
 
+    def compactions(self) -> ValidTxnList | None:
+        """By which transactions it sees compactions that have one in their names; None: all."""
+        return self._manager.seen_compactions(self.txns)
+
     def keeps(self, table: TableName) -> bool:
         """Whether it has registered the table as one that it reads."""
         return table in self._registered

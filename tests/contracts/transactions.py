@@ -56,6 +56,12 @@ class SnapshotContract(StoreContract):
         assert not manager.valid_txns(reader).is_valid(later)
         assert manager.valid_txns().is_valid(later)
 
+    def test_compactions_are_seen_with_their_transactions(self, manager: TxnManager) -> None:
+        """By what a snapshot sees, or with no regard to it where names have no transactions."""
+        manager.open_txn()
+        txns = manager.valid_txns()
+        assert manager.seen_compactions(txns) in (txns, None)
+
     def test_the_own_transaction_is_visible_to_itself_only(self, manager: TxnManager) -> None:
         """Own writes are read before they are committed, by nobody else."""
         reader, other = manager.open_txn(), manager.open_txn()

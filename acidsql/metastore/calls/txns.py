@@ -159,6 +159,9 @@ class EmbeddedTxns(EmbeddedLocks):
         with self._store.read() as connection:
             return find_valid_write_ids(connection, table, txns)
 
+    def seen_compactions(self, txns: ValidTxnList) -> ValidTxnList | None:
+        return None
+
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         with self._store.write() as connection:
             require_open(connection, txn_id)

@@ -35,6 +35,9 @@ class HiveIds(Server):
     def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
         return self.valid_of_tables([table], txns)[table]
 
+    def seen_compactions(self, txns: ValidTxnList) -> ValidTxnList | None:
+        return txns
+
     def valid_of_tables(
         self, tables: Iterable[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:

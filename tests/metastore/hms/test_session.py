@@ -178,6 +178,25 @@ def test_compactions_are_hives(session: Session) -> None:
     assert [(row[0], row[2], row[5]) for row in shown] == [("1", "t", "initiated")]
 
 
+def test_compactions_are_seen_from_their_commit_on(service: HiveService, session: Session) -> None:
+    """One of Hive 4's is in the directory before that, with the number of its transaction; one that
+    was aborted stays until Hive's cleaner comes.
+    """
+    txn_id, aborted = service.store.open_txn(), service.store.open_txn()
+    service.store.abort(aborted)
+    for one in (txn_id, aborted):
+        base = service.warehouse / "d.db" / "t" / f"base_0000001_v{one:07}"
+        base.mkdir()
+        (base / "_orc_acid_version").write_bytes(b"2")
+    assert len(rows(session)) == 3
+    session.sql("START TRANSACTION")
+    assert len(rows(session)) == 3
+    service.store.commit(txn_id)
+    assert len(rows(session)) == 3
+    session.sql("COMMIT")
+    assert rows(session) == []
+
+
 # ---- connections
 
 
