@@ -25,10 +25,11 @@ BY_SIGNAL = (signal.SIGTERM, signal.SIGINT)
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
-        "With none of --initiator, --workers and --cleaner it does all three, with one worker. Log"
-        " lines go to stderr. SIGTERM and Ctrl-C end it within seconds. Exit codes: 0; with"
-        " --once 1 if a compaction failed or something could not be done; 75 if the metastore"
-        " could not be used for now."
+        "With none of --initiator, --workers and --cleaner it does all three, with one worker; on a"
+        " Hive metastore it is a worker beside Hive's, which has the other roles. Log lines go to"
+        " stderr. SIGTERM and Ctrl-C end it within seconds. Exit codes: 0; with --once 1 if a"
+        " compaction failed or something could not be done; 75 if the metastore could not be used"
+        " for now."
     )
     parser.add_argument(
         "--once", action="store_true", help="end when nothing is left to do (for cron)"
@@ -74,6 +75,7 @@ def run(args: Namespace) -> int:
         while len(hands) < count:
             hands.append(Engine(settings, store, master=args.master, conf=dict(args.conf)))
             engines.callback(hands[-1].close)
+        usual = () if _some(args) else store.daemon_roles
         roles = assemble(
             store,
             session.files,
@@ -82,8 +84,8 @@ def run(args: Namespace) -> int:
             clock=time.time,
             engines=hands,
             pools=args.pool,
-            initiator=args.initiator or not _some(args),
-            cleaner=args.cleaner or not _some(args),
+            initiator=args.initiator or "initiator" in usual,
+            cleaner=args.cleaner or "cleaner" in usual,
         )
         daemon = Daemon(store, settings, roles, journal)
 

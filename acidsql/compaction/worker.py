@@ -286,6 +286,7 @@ class Worker:
             _type(entry, subject.table),
             opened.write_ids.high_watermark,
             max_deltas=int(settings.number("hive.compactor.max.num.delta")),
+            visibility=opened.visibility,
         )
 
     def _lease(self, entry: Compaction) -> Callable[[], None]:

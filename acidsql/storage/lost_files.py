@@ -93,8 +93,11 @@ def find_lost(
     write_ids: ValidWriteIdList,
 ) -> list[LostFiles]:
     """What is lost of a table without partitions, or of a partition, as it is at this moment;
-    nothing of one that is not what it was any more.
+    nothing of one that is not what it was any more, or of which nothing is on record.
     """
+    name = None if partition is None else name_of(table, partition)
+    if not any(written.partition == name for written in catalog.written_directories(table)):
+        return []
 
     def look() -> list[LostFiles]:
         return _look(catalog, io, table, partition, write_ids)

@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.paths import NO_VISIBILITY
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidTxnList
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import MetastoreError
@@ -122,13 +123,16 @@ class CompactionBlockedError(MetastoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedCompaction:
-    """The transaction of a worker, and what it may merge: write ids that are all decided, its own
-    transaction being none of the valid ones.
+    """The transaction of a worker, and what it may merge: write ids that are all decided.
+    ``visibility``: the transaction whose number its outputs have in their names, because others
+    read them from its commit on; it is one of the valid ones then, so that a step finds what the
+    one before has made. Else the outputs are read as soon as they have their names, and it is none.
     """
 
     txn_id: TxnId
     txns: ValidTxnList
     write_ids: ValidCompactorWriteIdList
+    visibility: TxnId = NO_VISIBILITY
 
 
 class CompactionQueue(Protocol):

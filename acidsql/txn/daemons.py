@@ -26,7 +26,15 @@ class CompactorDaemon:
     heartbeat: int
 
 
+ALL_ROLES = ("initiator", "worker", "cleaner", "housekeeper")
+
+
 class CompactorDaemons(Protocol):
+    """``daemon_roles``: those that a daemon of ours may have; others have the rest."""
+
+    @property
+    def daemon_roles(self) -> Sequence[str]: ...
+
     def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
         """Makes the current process known as a daemon; returns its number. Forgets those that have
         died.

@@ -1,7 +1,7 @@
 """Which directories a compaction takes, what its outputs are called, and whether it is worth it.
 
 A pure function of what a reader with the compactor's write ids sees. Hive: CompactorMR,
-CompactorUtil.isEnoughToCompact. Names carry no ``_v<txn>``, as Hive 3 writes them, so a name that
+CompactorUtil.isEnoughToCompact. Where names carry no ``_v<txn>``, as Hive 3 writes them, one that
 is taken cannot be written once more: then there is nothing to do.
 """
 
@@ -11,9 +11,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.listed import AcidDirectory, Directory, id_range
-from acidsql.acid.paths import BEFORE_ALL_WRITES, Base, DeleteDelta, Delta, DirectoryName
+from acidsql.acid.paths import (
+    BEFORE_ALL_WRITES,
+    NO_VISIBILITY,
+    Base,
+    DeleteDelta,
+    Delta,
+    DirectoryName,
+)
 from acidsql.catalog.attached import ONLY_MINOR, is_overlay
 from acidsql.catalog.model import Table
 from acidsql.lazy_dataclass import dataclass
@@ -25,7 +32,8 @@ class Inputs:
     """What one compaction merges. ``type``: MAJOR, MINOR or REBALANCE. ``directory``: the
     directories and originals it takes, and no others. ``min_write_id``, ``max_write_id``: the range
     of its outputs. ``has_own_write_id``: the output is named by the compaction's own write id, and
-    so is seen from its commit on, as that of an INSERT OVERWRITE.
+    so is seen from its commit on, as that of an INSERT OVERWRITE. ``visibility``: the transaction
+    whose commit shows the outputs; without one they are seen as soon as they have their names.
     """
 
     type: CompactionType
@@ -33,6 +41,7 @@ class Inputs:
     min_write_id: WriteId
     max_write_id: WriteId
     has_own_write_id: bool = False
+    visibility: TxnId = NO_VISIBILITY
 
     @property
     def is_minor(self) -> bool:
@@ -40,15 +49,23 @@ class Inputs:
 
     @property
     def base(self) -> Base:
-        return Base(write_id=self.max_write_id)
+        return Base(write_id=self.max_write_id, visibility_txn_id=self.visibility)
 
     @property
     def delta(self) -> Delta:
-        return Delta(min_write_id=self.min_write_id, max_write_id=self.max_write_id)
+        return Delta(
+            min_write_id=self.min_write_id,
+            max_write_id=self.max_write_id,
+            visibility_txn_id=self.visibility,
+        )
 
     @property
     def delete_delta(self) -> DeleteDelta:
-        return DeleteDelta(min_write_id=self.min_write_id, max_write_id=self.max_write_id)
+        return DeleteDelta(
+            min_write_id=self.min_write_id,
+            max_write_id=self.max_write_id,
+            visibility_txn_id=self.visibility,
+        )
 
     @property
     def outputs(self) -> tuple[DirectoryName, ...]:
@@ -85,18 +102,19 @@ def choose_inputs(
     high_watermark: WriteId,
     *,
     max_deltas: int | None = None,
+    visibility: TxnId = NO_VISIBILITY,
 ) -> Inputs | None:
     """What a compaction takes of what its write ids let it see; None if that is not enough.
 
     ``high_watermark``: of these write ids; a rebalance is called after it where there is nothing to
     merge but a base. ``max_deltas``: so many directories a minor compaction takes at once, those
     with the lowest write ids; those of one range stay together. A further compaction takes its
-    output and the rest.
+    output and the rest. ``visibility``: of the outputs.
     """
     if not is_enough(seen, type):
         return None
     if type is not CompactionType.MINOR:
-        inputs = _of_all(seen, type)
+        inputs = _of_all(seen, type, visibility)
     else:
         deltas = _first(seen.current, max_deltas)
         ranges = [id_range(delta.name) for delta in deltas]
@@ -105,7 +123,10 @@ def choose_inputs(
             directory=replace(seen, base=None, originals=(), current=deltas),
             min_write_id=min(low for low, _, _ in ranges),
             max_write_id=max(high for _, high, _ in ranges),
+            visibility=visibility,
         )
+    if visibility != NO_VISIBILITY:  # the names are nobody else's
+        return inputs
     taken = {_same(one.name) for one in _directories(seen)}
     if type is CompactionType.REBALANCE and _same(inputs.base) in taken:
         inputs = replace(inputs, max_write_id=max(inputs.max_write_id, high_watermark))
@@ -120,8 +141,8 @@ def under_own_write_id(seen: AcidDirectory, own: WriteId) -> Inputs | None:
     base = seen.base
     if base is None or seen.current or id_range(base.name)[1] >= own:
         return None
-    inputs = replace(_of_all(seen, CompactionType.REBALANCE), max_write_id=own)
-    return replace(inputs, has_own_write_id=True)
+    inputs = _of_all(seen, CompactionType.REBALANCE, NO_VISIBILITY)
+    return replace(inputs, max_write_id=own, has_own_write_id=True)
 
 
 def is_enough(seen: AcidDirectory, type: CompactionType) -> bool:
@@ -140,7 +161,7 @@ def is_enough(seen: AcidDirectory, type: CompactionType) -> bool:
             return bool(seen.originals) or deltas > 0 or seen.base is not None
 
 
-def _of_all(seen: AcidDirectory, type: CompactionType) -> Inputs:
+def _of_all(seen: AcidDirectory, type: CompactionType, visibility: TxnId) -> Inputs:
     """Everything becomes a base of the highest write id that was written to it."""
     ids = [id_range(one.name)[1] for one in _directories(seen)]
     return Inputs(
@@ -150,6 +171,7 @@ def _of_all(seen: AcidDirectory, type: CompactionType) -> Inputs:
             (id_range(one.name)[0] for one in _directories(seen)), default=BEFORE_ALL_WRITES
         ),
         max_write_id=max(ids, default=BEFORE_ALL_WRITES),
+        visibility=visibility,
     )
 
 

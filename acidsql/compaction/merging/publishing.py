@@ -3,7 +3,9 @@ their rows are those of the inputs for every reader who may use them.
 
 All is below a hidden name of the compactor's transaction before that. Where its process dies,
 the cleaner behind transactions takes that away; and half of a minor compaction's pair, which
-nobody reads (``acid.compacted``), goes before the next compaction begins.
+nobody reads (``acid.compacted``), goes before the next compaction begins. Names with a
+``visibility`` are read from the commit of that transaction on, as those of Hive 4's compactions,
+and have none of our own marks.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from acidsql.acid.paths import (
     ACID_VERSION,
     ACID_VERSION_FILE,
     METADATA_FILE,
+    NO_VISIBILITY,
     Base,
     DirectoryName,
     bucket_file_name,
@@ -78,14 +81,16 @@ def _output(
     without_events: bool,
     paired: bool = False,
 ) -> Output:
-    marks = {} if inputs.has_own_write_id else {INPUTS_FILE: inputs_text(inputs.paths)}
+    is_seen_at_once = inputs.visibility == NO_VISIBILITY
+    has_inputs = is_seen_at_once and not inputs.has_own_write_id
+    marks = {INPUTS_FILE: inputs_text(inputs.paths)} if has_inputs else {}
     if not without_events:
         marks[ACID_VERSION_FILE] = ACID_VERSION
     elif not files:  # Hive lists files: it would not see a directory without any
         marks[plain_file_name(BucketId(0))] = b""
     if isinstance(name, Base):
-        marks |= {} if inputs.has_own_write_id else {METADATA_FILE: COMPACTED}
-    elif paired:
+        marks |= {METADATA_FILE: COMPACTED} if has_inputs else {}
+    elif paired and is_seen_at_once:
         marks[partner_file(name)] = b""
     return Output(name=name, files=dict(_named(files, without_events=without_events)), marks=marks)
 

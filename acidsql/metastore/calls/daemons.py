@@ -15,11 +15,13 @@ from acidsql.metastore.rows.daemons import (
     insert_daemon,
     select_daemons,
 )
-from acidsql.txn.daemons import CompactorDaemon
+from acidsql.txn.daemons import ALL_ROLES, CompactorDaemon
 
 
 class EmbeddedDaemons(EmbeddedTxns):
     """Implements CompactorDaemons."""
+
+    daemon_roles: Sequence[str] = ALL_ROLES
 
     def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
         process = Process.current()

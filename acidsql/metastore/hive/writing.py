@@ -406,6 +406,7 @@ OPEN_TXNS = _method(
             user=(2, TEXT),
             hostname=(3, TEXT),
             agentInfo=(4, TEXT),
+            txn_type=(7, I32),
         ),
     ),
 )
@@ -593,8 +594,9 @@ SHOW_COMPACT = _method(
             ),
         )
     ),
-    rqst=(1, struct_of()),
+    rqst=(1, struct_of(id=(1, I64))),
 )
+"""Hive 3 knows no ``id``, and shows all."""
 ABORT_COMPACTIONS = _method(
     "abort_Compactions",
     struct_of(
@@ -609,3 +611,38 @@ ABORT_COMPACTIONS = _method(
     rqst=(1, struct_of(compactionIds=(1, IDS))),
 )
 """Hive 4 has it."""
+
+COMPACTION_INFO = struct_of(
+    id=(1, I64),
+    dbname=(2, TEXT),
+    tablename=(3, TEXT),
+    partitionname=(4, TEXT),
+    type=(5, I32),
+    runas=(6, TEXT),
+    properties=(7, TEXT),
+    toomanyaborts=(8, BOOL),
+    state=(9, TEXT),
+    workerId=(10, TEXT),
+    start=(11, I64),
+    highestWriteId=(12, I64),
+    errorMessage=(13, TEXT),
+    hasoldabort=(14, BOOL),
+    enqueueTime=(15, I64),
+    retryRetention=(16, I64),
+    poolname=(17, TEXT),
+    numberOfBuckets=(18, I32),
+    orderByClause=(19, TEXT),
+)
+FIND_NEXT_COMPACT = _method(
+    "find_next_compact2",
+    struct_of(ci=(1, COMPACTION_INFO)),
+    META_EXCEPTION,
+    rqst=(1, struct_of(workerId=(1, TEXT), workerVersion=(2, TEXT), poolName=(3, TEXT))),
+)
+"""The calls of a worker: Hive 4 has them. In Hive 3 workers ask the database itself."""
+UPDATE_COMPACTOR_STATE = _method(
+    "update_compactor_state", None, cr=(1, COMPACTION_INFO), txn_id=(2, I64)
+)
+MARK_COMPACTED = _method("mark_compacted", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
+MARK_REFUSED = _method("mark_refused", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
+MARK_FAILED = _method("mark_failed", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))

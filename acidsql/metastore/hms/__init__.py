@@ -8,7 +8,8 @@ statistics.py   statistics: nobody is to believe numbers that a commit made wron
 txns.py         transactions
 locks.py        locks, which are the metastore's own
 readers.py      reads outside of a transaction: each is a transaction there
-compactions.py  Hive's queue of compactions, which Hive carries out
+compactions.py  Hive's queue of compactions
+workers.py      a worker that carries them out, beside Hive's
 leftovers.py    what killed processes leave: Hive's cleaner looks after it
 metastore.py    all of it as one store
 """

@@ -1,5 +1,5 @@
 """Hive's queue of compactions: entries are asked for, shown and taken back. Hive's workers carry
-them out, and its cleaner takes away what they have made obsolete.
+them out, or one of ours does (``workers.py``); its cleaner takes away what they have made obsolete.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from acidsql.txn.compactions import (
     CompactionState,
     CompactionType,
     EnqueueAnswer,
-    OpenedCompaction,
 )
-from acidsql.txn.daemons import CompactorDaemon
+from acidsql.txn.daemons import ALL_ROLES, CompactorDaemon
 
 _TYPES = {
     CompactionType.MINOR: 1,
@@ -29,13 +28,14 @@ _TYPES = {
     CompactionType.REBALANCE: 3,
     CompactionType.ABORT_TXN_CLEANUP: 4,
 }
-_KINDS = {number: kind for kind, number in _TYPES.items()}
+COMPACTION_TYPES = {number: kind for kind, number in _TYPES.items()}
 _STATES = {state.words: state for state in CompactionState} | {
     "attempted": CompactionState.DID_NOT_INITIATE
 }
 _UNDER_WAY = (CompactionState.INITIATED, CompactionState.WORKING)
-ROLES = ("initiator", "worker", "cleaner", "housekeeper")
-BY_HIVE = "be compacted by acidsql: Hive's own workers carry compactions out"
+
+OURS = ("worker", "housekeeper")
+BY_HIVE = "be cleaned up, or looked after, by acidsql: Hive does that"
 
 
 class HiveCompactions(Server):
@@ -78,11 +78,17 @@ class HiveCompactions(Server):
         )
 
     def compactions(self) -> tuple[Compaction, ...]:
-        shown = self._ask(SHOW_COMPACT, again=True, rqst={})
-        return tuple(sorted(map(_compaction, shown["compacts"]), key=lambda one: one.compaction_id))
+        shown = map(_compaction, self._shown_compactions())
+        return tuple(sorted(shown, key=lambda one: one.compaction_id))
+
+    def _shown_compactions(self, compaction_id: int | None = None) -> list[dict[str, Any]]:
+        """The structs of all entries; of this one alone where the metastore can pick it out."""
+        shown: dict[str, Any] = self._ask(SHOW_COMPACT, again=True, rqst={"id": compaction_id})
+        return shown["compacts"]  # type: ignore[no-any-return]
 
     def find_compaction(self, compaction_id: int) -> Compaction | None:
-        return next((one for one in self.compactions() if one.compaction_id == compaction_id), None)
+        shown = map(_compaction, self._shown_compactions(compaction_id))
+        return next((one for one in shown if one.compaction_id == compaction_id), None)
 
     def ready_for_cleaning(self) -> tuple[Compaction, ...]:
         state = CompactionState.READY_FOR_CLEANING
@@ -104,54 +110,11 @@ class HiveCompactions(Server):
     ) -> int:
         self._cannot(BY_HIVE)
 
-    def next_compaction(
-        self, worker: str, *, pool: str | None = None, only: int | None = None
-    ) -> Compaction | None:
-        """None: Hive's workers take them."""
-        return None
-
-    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
-        self._cannot(BY_HIVE)
-
-    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
-        self._cannot(BY_HIVE)
-
-    def finish_compaction(
-        self,
-        compaction_id: int,
-        highest_write_id: WriteId | None = None,
-        *,
-        lease: int | None = None,
-    ) -> None:
-        self._cannot(BY_HIVE)
-
-    def end_compaction(
-        self,
-        compaction_id: int,
-        state: CompactionState,
-        message: str,
-        *,
-        lease: int | None = None,
-    ) -> None:
-        self._cannot(BY_HIVE)
-
-    def return_compaction(
-        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
-    ) -> None:
-        self._cannot(BY_HIVE)
-
     def revoke_compactions(self) -> Collection[int]:
+        """None: Hive gives entries of silent workers to others, hive.compactor.worker.timeout
+        later.
+        """
         return ()
-
-    def publishing(
-        self,
-        compaction_id: int,
-        table: Table,
-        partition: Partition | None,
-        *,
-        lease: int | None = None,
-    ) -> AbstractContextManager[None]:
-        self._cannot(BY_HIVE)
 
     def cleaning(
         self, compaction: Compaction, table: Table, partition: Partition | None
@@ -174,11 +137,28 @@ class HiveCompactions(Server):
 
     # ---- daemons
 
+    daemon_roles: Sequence[str] = OURS
+
+    def refuse_workers(self) -> None:
+        """NotSupportedError for a Hive 3, whose workers ask its database."""
+        if self.is_hive_3:
+            self._cannot(
+                "give compactions to workers of acidsql",
+                f"it is Hive {self.client.version}, and the calls of workers came with Hive 4",
+            )
+
     def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
-        self._cannot(BY_HIVE)
+        """A number that nobody asks for: the metastore keeps no list of daemons."""
+        if not set(roles) <= set(OURS):
+            self._cannot(
+                "have an initiator or a cleaner of acidsql",
+                "Hive's own look after its tables: --workers N adds workers to its",
+            )
+        self.refuse_workers()
+        return 0
 
     def heartbeat_daemon(self, daemon_id: int) -> bool:
-        return False
+        return True
 
     def end_daemon(self, daemon_id: int) -> None:
         """Does nothing: none is known."""
@@ -190,7 +170,7 @@ class HiveCompactions(Server):
             daemon_id=0,
             host=self.client.shown,
             process="Hive",
-            roles=ROLES,
+            roles=ALL_ROLES,
             pools=("",),
             started=now,
             heartbeat=now,
@@ -205,7 +185,7 @@ def _compaction(shown: dict[str, Any]) -> Compaction:
     request = CompactionRequest(
         table=TableName(shown["dbname"], shown["tablename"]),
         partition=shown.get("partitionname"),
-        type=_KINDS[shown["type"]],
+        type=COMPACTION_TYPES[shown["type"]],
         initiator=shown.get("initiatorId", ""),
         pool=shown.get("poolName"),
     )

@@ -12,11 +12,14 @@ from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
 from acidsql.metastore.hive.writing import ALLOCATE_WRITE_IDS, OPEN_TXNS
 from acidsql.metastore.hms.server import AGENT, Server
 
+COMPACTION_TXN = 3
+"""TxnType.COMPACTION, which Hive 4 has."""
+
 
 class HiveIds(Server):
     """The ids of a TxnManager."""
 
-    def open_txn(self) -> TxnId:
+    def open_txn(self, kind: int | None = None) -> TxnId:
         self._make_up()
         opened = self._ask(
             OPEN_TXNS,
@@ -25,6 +28,7 @@ class HiveIds(Server):
                 "user": self._user,
                 "hostname": self._host,
                 "agentInfo": AGENT,
+                "txn_type": kind,
             },
         )
         return TxnId(opened["txn_ids"][0])

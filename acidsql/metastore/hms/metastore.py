@@ -12,12 +12,11 @@ from typing import Self
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.metastore.hive.client import Client
-from acidsql.metastore.hms.catalog import HiveCatalog
-from acidsql.metastore.hms.compactions import HiveCompactions
 from acidsql.metastore.hms.leftovers import HiveLeftovers
+from acidsql.metastore.hms.workers import HiveWorkers
 
 
-class HiveMetastore(HiveCatalog, HiveCompactions, HiveLeftovers):
+class HiveMetastore(HiveWorkers, HiveLeftovers):
     """``metastore``: the URL it was opened by. Implements what a session asks of its store. The
     version is asked for at once: MetastoreError if no server answers, NotSupportedError before Hive
     3.

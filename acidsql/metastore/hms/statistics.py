@@ -68,8 +68,10 @@ class HiveStatistics(HiveIds):
     # ---- what is doubted
 
     def change_statistics(self, changes: Iterable[StatisticsChange]) -> None:
+        """Ends what is promised, unless the rows are what they were, as behind a compaction."""
         for change in changes:
-            self._doubt(change.table.name, _names([change]), None)
+            if change.rows != 0 or change.replaces:
+                self._doubt(change.table.name, _names([change]), None)
 
     def _doubt_in_txn(self, txn_id: TxnId, changes: Sequence[StatisticsChange]) -> None:
         """Ends what is promised of the tables and partitions that a transaction has changed, before

@@ -319,13 +319,51 @@ class HiveService:
     def _compact2(self, rqst: Struct) -> Struct:
         number = len(self.compactions) + 1
         entry = {key: rqst.get(key) for key in ("dbname", "tablename", "partitionname", "type")}
-        if any(entry.items() <= one.items() for one in self.compactions):
+        of_object = {key: entry[key] for key in ("dbname", "tablename", "partitionname")}
+        if any(
+            of_object.items() <= one.items() and one["state"] in ("initiated", "working")
+            for one in self.compactions
+        ):
             return {"id": -1, "state": "refused", "accepted": False}
-        self.compactions.append(entry | {"id": number, "state": "initiated"})
+        asked = {"poolName": rqst.get("poolName"), "properties": _as_text(rqst.get("properties"))}
+        self.compactions.append(entry | asked | {"id": number, "state": "initiated"})
         return {"id": number, "state": "initiated", "accepted": True}
 
     def _show_compact(self, rqst: Struct) -> Struct:
-        return {"compacts": self.compactions}
+        wanted = None if self.version.startswith("3") else rqst.get("id")
+        return {"compacts": [one for one in self.compactions if wanted in (None, one["id"])]}
+
+    def _find_next_compact2(self, rqst: Struct) -> Struct:
+        for one in self.compactions:
+            if one["state"] == "initiated" and one["poolName"] == rqst.get("poolName"):
+                now = self.store.clock()
+                one |= {"state": "working", "workerid": rqst["workerId"], "start": now}
+                keys = ("id", "dbname", "tablename", "partitionname", "type", "properties")
+                return {"ci": {key: one[key] for key in keys}}
+        return {}
+
+    def _update_compactor_state(self, cr: Struct, txn_id: int) -> None:
+        one = self._entry(cr)
+        assert cr["runas"]  # else Hive's cleaner fails
+        one |= {"txnId": txn_id, "hightestWriteId": cr["highestWriteId"]}
+
+    def _mark_compacted(self, cr: Struct) -> None:
+        one = self._entry(cr)
+        valid = self.store.valid_txns()
+        assert "txnId" not in one or valid.is_valid(one["txnId"])
+        one |= {"state": "ready for cleaning", "workerid": None}
+
+    def _mark_refused(self, cr: Struct) -> None:
+        self._entry(cr).update(state="refused", errorMessage=cr["errorMessage"])
+
+    def _mark_failed(self, cr: Struct) -> None:
+        self._entry(cr).update(state="failed", errorMessage=cr["errorMessage"])
+
+    def _entry(self, cr: Struct) -> Struct:
+        """The entry that somebody works on; Hive finds no other either."""
+        (one,) = (one for one in self.compactions if one["id"] == cr["id"])
+        assert one["state"] == "working"
+        return one
 
     # ---- databases and tables
 
@@ -473,6 +511,12 @@ def _in_txn(call: Callable[[], Any]) -> Any:
         raise DeclaredError(writing.TXN_ABORTED, error.message) from error
     except MetastoreError as error:
         raise DeclaredError(calls.NO_SUCH_TXN, error.message) from error
+
+
+def _as_text(properties: dict[str, str] | None) -> str:
+    """Hive: StringableMap."""
+    pairs = (properties or {}).items()
+    return f"{len(pairs)}:" + "".join(f"{len(k)}:{k}{len(v)}:{v}" for k, v in pairs)
 
 
 def _bits(valid: _ValidIds[Any]) -> bytes:

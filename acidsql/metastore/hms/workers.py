@@ -1,0 +1,321 @@
+"""A worker of Hive's queue, beside Hive's own: it takes entries, keeps them while it works, and
+says how they have ended. Hive: Worker, AcidCompactionService, CompactionTxnHandler.
+
+    find_next_compact2 -> its own transaction, of the type COMPACTION: read lock, write ids
+    -> update_compactor_state: Hive's cleaner knows of its files, should it die
+    -> outputs with the transaction in their names -> commit: seen -> mark_compacted
+
+The metastore knows a worker by its name and the moment at which it took an entry; it checks neither
+when it is told how the entry has ended, so that is asked before. What two workers make of one
+entry has names of its own each, and of those a reader chooses one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.partitions import name_of
+from acidsql.errors import Error, MetastoreError, OperationalError
+from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.calls import Method
+from acidsql.metastore.hive.client import LostError
+from acidsql.metastore.hive.writing import (
+    FIND_NEXT_COMPACT,
+    MARK_COMPACTED,
+    MARK_FAILED,
+    MARK_REFUSED,
+    UPDATE_COMPACTOR_STATE,
+)
+from acidsql.metastore.hms.catalog import HiveCatalog
+from acidsql.metastore.hms.compactions import COMPACTION_TYPES, HiveCompactions
+from acidsql.metastore.hms.ids import COMPACTION_TXN
+from acidsql.metastore.hms.server import AGENT
+from acidsql.metastore.hms.tables import Struct
+from acidsql.metastore.locations import local_path
+from acidsql.txn.compactions import (
+    Compaction,
+    CompactionRequest,
+    CompactionState,
+    CompactionType,
+    OpenedCompaction,
+)
+from acidsql.txn.locks import LockComponent, LockRequest, LockState, LockType
+
+NOT_REBALANCED = (
+    "acidsql makes no rebalancing compaction on a Hive metastore: ask for it in a pool that Hive's"
+    " workers serve"
+)
+GIVEN_BACK = "given back by its worker, and asked for once more"
+
+
+@dataclass(slots=True)
+class _Taken:
+    """An entry that a worker of this process has. ``struct``: as the metastore has given it out."""
+
+    struct: Struct
+    worker: str
+    lease: int
+    txn_id: TxnId | None = None
+
+
+class HiveWorkers(HiveCatalog, HiveCompactions):
+    """The calls of a CompactionQueue's worker."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._taken: dict[int, _Taken] = {}
+
+    # ---- taking
+
+    def next_compaction(
+        self, worker: str, *, pool: str | None = None, only: int | None = None
+    ) -> Compaction | None:
+        """``only``: none, since the metastore gives out no entry in particular."""
+        if only is not None:
+            return None
+        self.refuse_workers()
+        while (struct := self._find_next(worker, pool)) is not None:
+            if COMPACTION_TYPES[struct["type"]] is CompactionType.REBALANCE:
+                self._mark(MARK_REFUSED, struct | {"errorMessage": NOT_REBALANCED})
+                continue
+            entry = self.find_compaction(struct["id"])
+            if entry is None or entry.worker != worker or entry.started is None:
+                continue  # taken away again: the metastore's host has begun anew
+            self._taken[entry.compaction_id] = _Taken(struct, worker, entry.started)
+            return _with_request(entry, struct)
+        return None
+
+    def _find_next(self, worker: str, pool: str | None) -> Struct | None:
+        request = {"workerId": worker, "workerVersion": AGENT, "poolName": pool}
+        try:
+            answer: Struct = self._ask(FIND_NEXT_COMPACT, rqst=request)
+        except LostError:
+            return self._given_unheard(worker)
+        return answer.get("ci")
+
+    def _given_unheard(self, worker: str) -> Struct | None:
+        """What a worker was given without hearing of it: it has one entry at a time."""
+        for one in self._shown_compactions():
+            if one.get("workerid") == worker and one["id"] not in self._taken:
+                asked_for = ("id", "dbname", "tablename", "partitionname", "type")
+                return {key: one[key] for key in asked_for if key in one}
+        return None
+
+    # ---- working
+
+    def begin_compaction(self, compaction_id: int, *, lease: int | None = None) -> OpenedCompaction:
+        taken = self._own(compaction_id, lease)
+        txn_id = self.open_txn(COMPACTION_TXN)
+        try:
+            opened = self._begun(taken, txn_id)
+        except BaseException:
+            with suppress(Error):
+                self.abort(txn_id)
+            raise
+        taken.txn_id = txn_id
+        return opened
+
+    def _begun(self, taken: _Taken, txn_id: TxnId) -> OpenedCompaction:
+        """MetastoreError if somebody keeps others away: as in Hive the entry fails then."""
+        struct = taken.struct
+        name = TableName(struct["dbname"], struct["tablename"])
+        lock = LockComponent(
+            database=name.database,
+            table=name.table,
+            partition=struct.get("partitionname"),
+            type=LockType.SHARED_READ,
+        )
+        answer = self.lock(LockRequest(components=(lock,)), txn_id)
+        if answer.state is not LockState.ACQUIRED:
+            raise MetastoreError(
+                f"compaction {struct['id']} cannot begin: {lock} is locked",
+                detail=", ".join(map(str, answer.blockers)),
+            )
+        txns = self.valid_txns(txn_id)
+        write_ids = ValidCompactorWriteIdList.of(self.read_in_txn(txn_id, txns, [name])[name])
+        struct |= {
+            "highestWriteId": write_ids.high_watermark,
+            "runas": struct.get("runas") or self._cleaning_user(name),
+        }
+        # twice is as good as once: it is on record which files the transaction may leave
+        self._ask(UPDATE_COMPACTOR_STATE, again=True, cr=struct, txn_id=txn_id)
+        return OpenedCompaction(txn_id=txn_id, txns=txns, write_ids=write_ids, visibility=txn_id)
+
+    def _cleaning_user(self, name: TableName) -> str:
+        """The user as whom Hive's cleaner deletes: whoever the table's directory belongs to, where
+        that can be seen, else who owns the table. Hive: TxnUtils.findUserToRunAs.
+        """
+        table = self._require_table(name)
+        directory = local_path(table.location)
+        if directory is not None and os.path.isdir(directory):
+            with suppress(KeyError):  # it has a number only
+                return Path(directory).owner()
+        return table.owner or self._user
+
+    def heartbeat_compaction(self, compaction_id: int, *, lease: int | None = None) -> None:
+        taken = self._own(compaction_id, lease)
+        if taken.txn_id is not None:
+            self._beat_txn(taken.txn_id)
+
+    def _own(self, compaction_id: int, lease: int | None) -> _Taken:
+        """An entry that is a worker's of this process still. MetastoreError if it is not."""
+        taken = self._taken.get(compaction_id)
+        if taken is not None and lease in (None, taken.lease):
+            entry = self.find_compaction(compaction_id)
+            if (
+                entry is not None
+                and entry.state is CompactionState.WORKING
+                and (entry.worker, entry.started) == (taken.worker, taken.lease)
+            ):
+                return taken
+        raise MetastoreError(f"compaction {compaction_id} is not this worker's any more")
+
+    @contextmanager
+    def publishing(
+        self,
+        compaction_id: int,
+        table: Table,
+        partition: Partition | None,
+        *,
+        lease: int | None = None,
+    ) -> Iterator[None]:
+        """The read lock of the worker's transaction keeps out who would drop what it is of."""
+        self.heartbeat_compaction(compaction_id, lease=lease)
+        now = self._require_table(table.name)
+        if (now.table_id, now.location) != (table.table_id, table.location):
+            raise MetastoreError(f"{table.name} is not what it was when its compaction began")
+        if partition is not None:
+            name = name_of(table, partition)
+            stored = self.find_partition(now, name)
+            if stored is None or stored.location != partition.location:
+                raise MetastoreError(f"{table.name} has no such partition {name} any more")
+        yield
+
+    # ---- its end
+
+    def finish_compaction(
+        self,
+        compaction_id: int,
+        highest_write_id: WriteId | None = None,
+        *,
+        lease: int | None = None,
+    ) -> None:
+        """Commits first: until then nothing is obsolete, and there is nothing to clean."""
+        taken = self._own(compaction_id, lease)
+        if taken.txn_id is not None:
+            self.commit(taken.txn_id)
+            taken.txn_id = None
+        self._mark(MARK_COMPACTED, taken.struct)
+        del self._taken[compaction_id]
+
+    def end_compaction(
+        self,
+        compaction_id: int,
+        state: CompactionState,
+        message: str,
+        *,
+        lease: int | None = None,
+    ) -> None:
+        is_refused = state is CompactionState.REFUSED
+        self._end_as(MARK_REFUSED if is_refused else MARK_FAILED, compaction_id, message, lease)
+
+    def return_compaction(
+        self, compaction_id: int, *, lease: int | None = None, at_once: bool = False
+    ) -> None:
+        """Ends the entry as refused, which keeps nobody from asking, and asks once more: the
+        metastore takes no entry back.
+        """
+        taken = self._end_as(MARK_REFUSED, compaction_id, GIVEN_BACK, lease)
+        entry = self.find_compaction(compaction_id)
+        if entry is not None:
+            self.enqueue_compaction(_with_request(entry, taken.struct).request)
+
+    def _end_as(
+        self, method: Method, compaction_id: int, message: str, lease: int | None
+    ) -> _Taken:
+        """Ends an entry without a result; what it has written nobody ever sees. One whose commit
+        was carried out after all is done.
+        """
+        taken = self._taken.get(compaction_id)
+        if taken is not None and taken.txn_id is not None:
+            try:
+                self.abort(taken.txn_id)
+            except MetastoreError:  # nobody knows
+                raise
+            except OperationalError:  # it is committed
+                method = MARK_COMPACTED
+            taken.txn_id = None
+        taken = self._own(compaction_id, lease)
+        self._mark(method, taken.struct | {"errorMessage": message})
+        return self._taken.pop(compaction_id)
+
+    def _mark(self, method: Method, struct: Struct) -> None:
+        """Says how an entry has ended; once, since the metastore would not find it again."""
+        try:
+            self._ask(method, cr=struct)
+        except LostError:
+            entry = self.find_compaction(struct["id"])
+            if entry is not None and entry.state is CompactionState.WORKING:
+                self._ask(method, cr=struct)
+
+
+def _with_request(entry: Compaction, struct: Struct) -> Compaction:
+    """An entry with all that was asked for, which the list of compactions does not tell."""
+    asked = entry.request
+    request = CompactionRequest(
+        table=asked.table,
+        partition=asked.partition,
+        type=asked.type,
+        initiator=asked.initiator,
+        properties=properties_of(struct.get("properties") or ""),
+        pool=struct.get("poolname") or asked.pool,
+        buckets=struct.get("numberOfBuckets") or None,
+        order_by=struct.get("orderByClause"),
+    )
+    return Compaction(
+        compaction_id=entry.compaction_id,
+        request=request,
+        state=entry.state,
+        enqueued=entry.enqueued,
+        started=entry.started,
+        worker=entry.worker,
+        lease=entry.started,
+    )
+
+
+def properties_of(text: str) -> dict[str, str]:
+    """The properties of a request as the metastore keeps them: ``2:1:a2:bc1:d0:``, each text behind
+    its length, -1 for none. Hive: StringableMap. MetastoreError for another text.
+    """
+    if not text:
+        return {}
+    reader = _TextReader(text)
+    pairs = [(reader.text(), reader.text()) for _ in range(reader.number())]
+    return {key: value for key, value in pairs if key is not None and value is not None}
+
+
+class _TextReader:
+    """Reads numbers and texts off the front of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._whole = self._left = text
+
+    def number(self) -> int:
+        digits, colon, self._left = self._left.partition(":")
+        if not colon or not digits.removeprefix("-").isdecimal():
+            raise MetastoreError(f"no properties of a compaction: {self._whole!r}")
+        return int(digits)
+
+    def text(self) -> str | None:
+        length = self.number()
+        if length < 0:
+            return None
+        text, self._left = self._left[:length], self._left[length:]
+        return text
