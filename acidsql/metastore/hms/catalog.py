@@ -120,14 +120,31 @@ class HiveCatalog(HiveTxns):
     def drop_database(
         self, name: str, *, cascade: bool = False, keeps_directory: bool = False
     ) -> tuple[Table, ...]:
+        """Drops the tables one by one, and then the database, whose directories the metastore
+        deletes with all that is in them: so they stay where something may be another's.
+        """
         if name == DEFAULT_DATABASE:
             raise default_database_stays()
         names = self.list_tables(name)
         if names and not cascade:
             raise not_empty(name, len(names))
         dropped = tuple(self.drop_table(TableName(name, table)) for table in names)
+        is_shared = any(table.kind is TableKind.EXTERNAL for table in dropped)
+        keeps_directory |= is_shared or self._holds_others(name)
         self._ask(DROP_DATABASE, name=name, deleteData=not keeps_directory, cascade=False)
         return dropped
+
+    def _holds_others(self, name: str) -> bool:
+        """Whether a table, another database or the warehouse lies in a directory of a database that
+        has no tables.
+        """
+        structs = {one: self._ask_for(GET_DATABASE, name=one) for one in self.list_databases()}
+        own = {real_path(path) for path in _directories(structs.pop(name, None))}
+        others = [self.warehouse, self._external, *(path for _, path in self.list_locations())]
+        others += [path for struct in structs.values() for path in _directories(struct)]
+        return any(
+            f"{real_path(one)}/".startswith(f"{path}/") for one in others if one for path in own
+        )
 
     def find_database(self, name: str) -> Database | None:
         struct = self._ask_for(GET_DATABASE, name=name)
@@ -468,6 +485,14 @@ class HiveCatalog(HiveTxns):
 
     def clock(self) -> int:
         return int(time.time() * 1000)
+
+
+def _directories(database: Struct | None) -> list[str]:
+    """The directories of a database: of external tables, and of managed ones."""
+    if database is None:
+        return []
+    locations = (database.get("locationUri"), database.get("managedLocationUri"))
+    return [path for path in map(given_path, locations) if path]
 
 
 def _check_same(asked: Table, result: Table) -> None:

@@ -382,7 +382,9 @@ class HiveService:
         self.databases[name] = self._database(name) | database
 
     def _drop_database(self, name: str, deleteData: bool, cascade: bool) -> None:
-        shutil.rmtree(self.databases.pop(name)["locationUri"].removeprefix("file:"), True)
+        database = self.databases.pop(name)
+        if deleteData:
+            shutil.rmtree(database["locationUri"].removeprefix("file:"), ignore_errors=True)
 
     def _get_table_req(self, req: Struct) -> Struct:
         return {"table": self._stored(TableName(req["dbName"], req["tblName"]))}

@@ -106,6 +106,29 @@ def test_a_table_of_a_query(session: Session) -> None:
     assert rows(session, "SHOW TABLES IN d") == [("t",)]
 
 
+@pytest.mark.parametrize("stays", ["nothing", "external", "another's"])
+def test_dropping_a_database_takes_nothing_of_others(
+    service: HiveService, session: Session, tmp_path: Path, stays: str
+) -> None:
+    """Its directory goes with it, unless an external table or one of another database has files in
+    it: the metastore would delete these, too.
+    """
+    home = service.warehouse / "d.db"
+    kept = home / "kept"
+    if stays == "external":
+        session.sql(f"CREATE EXTERNAL TABLE d.kept (id INT) STORED AS ORC LOCATION '{kept}'")
+    elif stays == "another's":
+        session.sql(f"CREATE DATABASE e LOCATION '{tmp_path / 'e'}'")
+        session.sql(f"CREATE EXTERNAL TABLE e.kept (id INT) STORED AS ORC LOCATION '{kept}'")
+    if stays != "nothing":
+        (kept / "file").write_bytes(b"rows")
+    session.sql("DROP DATABASE d CASCADE")
+    assert ("d",) not in rows(session, "SHOW DATABASES")
+    assert not (home / "t").exists()
+    assert home.exists() == (stays != "nothing")
+    assert (kept / "file").exists() == (stays != "nothing")
+
+
 def test_hive_stops_believing_its_statistics(service: HiveService, session: Session) -> None:
     """A commit ends the promise that they hold, before its rows are visible."""
     parameters = service.tables[T]["parameters"]
