@@ -195,6 +195,27 @@ GET_TABLES_BY_TYPE = _method(
     pattern=(2, TEXT),
     tableType=(3, TEXT),
 )
+_OF_COLUMN = {
+    "catName": (1, TEXT),
+    "table_db": (2, TEXT),
+    "table_name": (3, TEXT),
+    "column_name": (4, TEXT),
+}
+
+
+def _constraint(name: str, expression: str | None) -> Struct:
+    """The struct of a constraint of one column; ``expression``: what its text is called."""
+    texts = [one for one in (expression, name) if one is not None]
+    fields: dict[str, tuple[int, Kind]] = {one: (5 + i, TEXT) for i, one in enumerate(texts)}
+    flags = ("enable_cstr", "validate_cstr", "rely_cstr")
+    first = 5 + len(texts)
+    fields |= {flag: (first + i, BOOL) for i, flag in enumerate(flags)}
+    return struct_of(**_OF_COLUMN, **fields)
+
+
+NOT_NULL = ListOf(item=_constraint("nn_name", None))
+DEFAULT = ListOf(item=_constraint("dc_name", "default_value"))
+CHECK = ListOf(item=_constraint("dc_name", "check_expression"))
 _CREATE_ERRORS = (ALREADY_EXISTS, INVALID_OBJECT, META_EXCEPTION, NO_SUCH_OBJECT)
 CREATE_TABLE = _method(
     "create_table_with_environment_context",
@@ -204,9 +225,22 @@ CREATE_TABLE = _method(
     environment_context=(2, CONTEXT),
 )
 """Hive 3 has it."""
+CREATE_CONSTRAINED = _method(
+    "create_table_with_constraints",
+    None,
+    *_CREATE_ERRORS,
+    tbl=(1, WHOLE_TABLE),
+    notNullConstraints=(5, NOT_NULL),
+    defaultConstraints=(6, DEFAULT),
+    checkConstraints=(7, CHECK),
+)
+"""Hive 3 has it."""
 _CREATE_REQUEST = struct_of(
     table=(1, WHOLE_TABLE),
     envContext=(2, CONTEXT),
+    notNullConstraints=(6, NOT_NULL),
+    defaultConstraints=(7, DEFAULT),
+    checkConstraints=(8, CHECK),
     processorCapabilities=(9, TEXTS),
     processorIdentifier=(10, TEXT),
 )
@@ -261,26 +295,6 @@ ALTER_TABLE_REQ = _method(
 
 # ---- constraints that are enforced
 
-_OF_COLUMN = {
-    "table_db": (2, TEXT),
-    "table_name": (3, TEXT),
-    "column_name": (4, TEXT),
-}
-
-
-def _constraint(name: str, expression: str | None) -> Struct:
-    """The struct of a constraint of one column; ``expression``: what its text is called."""
-    texts = [one for one in (expression, name) if one is not None]
-    fields: dict[str, tuple[int, Kind]] = {one: (5 + i, TEXT) for i, one in enumerate(texts)}
-    flags = ("enable_cstr", "validate_cstr", "rely_cstr")
-    first = 5 + len(texts)
-    fields |= {flag: (first + i, BOOL) for i, flag in enumerate(flags)}
-    return struct_of(**_OF_COLUMN, **fields)
-
-
-NOT_NULL = ListOf(item=_constraint("nn_name", None))
-DEFAULT = ListOf(item=_constraint("dc_name", "default_value"))
-CHECK = ListOf(item=_constraint("dc_name", "check_expression"))
 _TABLE_OF = struct_of(catName=(1, TEXT), db_name=(2, TEXT), tbl_name=(3, TEXT))
 
 

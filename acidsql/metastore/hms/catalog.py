@@ -54,6 +54,7 @@ from acidsql.metastore.hive.calls import (
 from acidsql.metastore.hive.writing import (
     ADD_PARTITIONS,
     ALREADY_EXISTS,
+    CREATE_CONSTRAINED,
     CREATE_DATABASE,
     CREATE_TABLE,
     CREATE_TABLE_REQ,
@@ -75,7 +76,9 @@ from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.statistics import AT_ONCE
 from acidsql.metastore.hms.tables import (
     CATALOG,
+    ENFORCED,
     Struct,
+    constraint_structs,
     constraints_of,
     database_of,
     database_struct,
@@ -171,11 +174,9 @@ class HiveCatalog(HiveTxns):
         it is.
         """
         database = self._require_database(table.name.database)
-        if table.constraints:
-            self._cannot(
-                "be given constraints by acidsql",
-                "those that Hive has made are kept, and hold for what acidsql writes",
-            )
+        keys = [str(one.kind) for one in table.constraints if one.kind not in ENFORCED]
+        if keys:
+            self._cannot(f"be given keys by acidsql: {', '.join(keys)}", "make the table in Hive")
         is_view = table.kind is TableKind.VIEW
         location = table.location or table_location(database.location, table.name.table)
         prepared = replace(
@@ -189,19 +190,20 @@ class HiveCatalog(HiveTxns):
         return prepared
 
     def _creation(self, table: Table) -> dict[str, Any]:
-        struct = table_struct(table)
+        struct, constraints = table_struct(table), constraint_structs(table)
         if self.is_hive_3:
-            return {"tbl": struct}
+            return {"tbl": struct} | constraints
         request = {
             "table": struct,
             "processorCapabilities": CAPABILITIES,
             "processorIdentifier": AGENT,
         }
-        return {"request": request}
+        return {"request": request | constraints}
 
     def _create_table(self, table: Table) -> Table:
+        of_hive_3 = CREATE_CONSTRAINED if table.constraints else CREATE_TABLE
         self._ask(
-            CREATE_TABLE if self.is_hive_3 else CREATE_TABLE_REQ,
+            of_hive_3 if self.is_hive_3 else CREATE_TABLE_REQ,
             refusals={
                 ALREADY_EXISTS: AlreadyExistsError,
                 NO_SUCH_OBJECT: DatabaseNotFoundError,

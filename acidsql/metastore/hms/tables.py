@@ -278,15 +278,21 @@ def _skew(storage: Struct) -> Skew | None:
     )
 
 
+ENFORCED = {
+    ConstraintKind.NOT_NULL: ("notNullConstraints", "nn_name", ""),
+    ConstraintKind.DEFAULT: ("defaultConstraints", "dc_name", "default_value"),
+    ConstraintKind.CHECK: ("checkConstraints", "dc_name", "check_expression"),
+}
+"""Of each kind that holds for rows which are written: what its structs are called when a table is
+made, and in each of them its name and its text.
+"""
+
+
 def constraints_of(
     not_null: Sequence[Struct], defaults: Sequence[Struct], checks: Sequence[Struct]
 ) -> tuple[Constraint, ...]:
     """The constraints that are enforced, by kind, then by name."""
-    kinds = (
-        (ConstraintKind.NOT_NULL, "nn_name", "", not_null),
-        (ConstraintKind.DEFAULT, "dc_name", "default_value", defaults),
-        (ConstraintKind.CHECK, "dc_name", "check_expression", checks),
-    )
+    structs_of_kinds = (not_null, defaults, checks)
     return tuple(
         Constraint(
             kind=kind,
@@ -297,9 +303,32 @@ def constraints_of(
             validated=one.get("validate_cstr", False),
             rely=one.get("rely_cstr", False),
         )
-        for kind, name, expression, structs in kinds
+        for (kind, (_, name, expression)), structs in zip(
+            ENFORCED.items(), structs_of_kinds, strict=True
+        )
         for one in sorted(structs, key=lambda struct: str(struct.get(name)))
     )
+
+
+def constraint_structs(table: Table) -> dict[str, list[Struct]]:
+    """The structs of the constraints of a new table that are enforced, as CREATE is told them."""
+    structs: dict[str, list[Struct]] = {}
+    for one in table.constraints:
+        fields, name, expression = ENFORCED[one.kind]
+        struct = {
+            "catName": CATALOG,
+            "table_db": table.name.database,
+            "table_name": table.name.table,
+            "column_name": one.columns[0] if one.columns else None,
+            name: one.name,
+            "enable_cstr": one.enabled,
+            "validate_cstr": one.validated,
+            "rely_cstr": one.rely,
+        }
+        if expression:
+            struct[expression] = one.expression
+        structs.setdefault(fields, []).append(struct)
+    return structs
 
 
 # ---- partitions

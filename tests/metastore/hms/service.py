@@ -33,6 +33,7 @@ METHODS: dict[str, Method] = {
     if isinstance(one, Method)
 }
 OPERATIONS = {2: OperationType.INSERT, 3: OperationType.UPDATE, 4: OperationType.DELETE}
+CONSTRAINTS = ("notNullConstraints", "defaultConstraints", "checkConstraints")
 LOCK_STATES = {LockState.ACQUIRED: 1, LockState.WAITING: 2, LockState.NOT_ACQUIRED: 4}
 TXN_STATES = {TxnState.ABORTED: 2, TxnState.OPEN: 3}
 
@@ -58,6 +59,7 @@ class HiveService:
         self.databases: dict[str, Struct] = {"default": self._database("default")}
         self.tables: dict[TableName, Struct] = {}
         self.partitions: dict[TableName, dict[str, Struct]] = {}
+        self.constraints: dict[TableName, Struct] = {}
         self.compactions: list[Struct] = []
         self.calls: list[str] = []
         self.before: Callable[[str], None] = lambda name: None
@@ -418,14 +420,17 @@ class HiveService:
         return table
 
     def _create_table_req(self, request: Struct) -> None:
-        self._create(self._translate_table_dryrun(request))
+        self._create(self._translate_table_dryrun(request), request)
+
+    def _create_table_with_constraints(self, tbl: Struct, **constraints: list[Struct]) -> None:
+        self._create(tbl, constraints)
 
     def _create_table_with_environment_context(
         self, tbl: Struct, environment_context: Struct | None = None
     ) -> None:
         self._create(tbl)
 
-    def _create(self, table: Struct) -> None:
+    def _create(self, table: Struct, constraints: Struct | None = None) -> None:
         name = TableName(table["dbName"], table["tableName"])
         if name in self.tables:
             raise DeclaredError(writing.ALREADY_EXISTS, f"Table {name} already exists")
@@ -433,6 +438,9 @@ class HiveService:
         parameters = made | table.get("parameters", {})
         self.tables[name] = table | {"parameters": parameters, "id": len(self.calls)}
         self.partitions[name] = {}
+        self.constraints[name] = {key: (constraints or {}).get(key, []) for key in CONSTRAINTS}
+        for one in (one for structs in self.constraints[name].values() for one in structs):
+            assert (one["table_db"], one["table_name"]) == (name.database, name.table)
 
     def _drop_table_with_environment_context(
         self, dbname: str, name: str, deleteData: bool, environment_context: Struct | None = None
@@ -458,9 +466,16 @@ class HiveService:
         self.tables[TableName(dbname, tbl_name)] = new_tbl
 
     def _get_not_null_constraints(self, request: Struct) -> Struct:
-        return {"all": []}
+        return self._constraints_of(request, "notNullConstraints")
 
-    _get_default_constraints = _get_check_constraints = _get_not_null_constraints
+    def _get_default_constraints(self, request: Struct) -> Struct:
+        return self._constraints_of(request, "defaultConstraints")
+
+    def _get_check_constraints(self, request: Struct) -> Struct:
+        return self._constraints_of(request, "checkConstraints")
+
+    def _constraints_of(self, request: Struct, kind: str) -> Struct:
+        return {"all": self.constraints[TableName(request["db_name"], request["tbl_name"])][kind]}
 
     # ---- partitions
 

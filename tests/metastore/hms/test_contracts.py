@@ -17,7 +17,7 @@ from tests.contracts.transactions import EndContract, SnapshotContract
 from tests.metastore.hms.service import HiveService
 
 WRITE_IDS = "a metastore takes over no write ids of files, and none back"
-CONSTRAINTS = "tables with constraints are made in Hive"
+CONSTRAINTS = "tables with keys are made in Hive"
 OVERWRITTEN = "an overwriting goes by the whole table, and by Hive's rule besides"
 WORDS = "the metastore has words of its own, and does not say why it aborted"
 SHOWN = "it shows other things"

@@ -15,6 +15,7 @@ from acidsql.catalog.model import TableName
 from acidsql.errors import (
     BindError,
     CommitStateUnknownError,
+    IntegrityError,
     InterfaceError,
     MetastoreError,
     NotSupportedError,
@@ -106,6 +107,19 @@ def test_a_table_of_a_query(session: Session) -> None:
     assert rows(session, "SHOW TABLES IN d") == [("t",)]
 
 
+def test_what_holds_for_rows_is_told_with_the_table(session: Session) -> None:
+    """NOT NULL, CHECK and DEFAULT."""
+    session.sql(
+        "CREATE TABLE d.held (id INT NOT NULL ENABLE, name STRING DEFAULT 'none', n INT"
+        f" CHECK (n > 0) ENABLE, CONSTRAINT less CHECK (n < id) ENABLE) {ACID}"
+    )
+    session.sql("INSERT INTO d.held (id, n) VALUES (3, 2)")
+    for wrong in ("NULL, 'x', 1", "1, 'x', -1", "5, 'x', 7"):
+        with pytest.raises(IntegrityError):
+            session.sql(f"INSERT INTO d.held VALUES ({wrong})")
+    assert rows(session, "SELECT * FROM d.held") == [(3, "none", 2)]
+
+
 @pytest.mark.parametrize("stays", ["nothing", "external", "another's"])
 def test_dropping_a_database_takes_nothing_of_others(
     service: HiveService, session: Session, tmp_path: Path, stays: str
@@ -159,7 +173,10 @@ def test_what_hive_4_would_make_otherwise_is_refused(
     [
         ("ALTER TABLE d.t RENAME TO d.u", "have a table renamed"),
         (f"CREATE OR REPLACE TABLE d.t (id INT) {ACID}", "exchange two tables"),
-        ("CREATE TABLE d.n (id INT NOT NULL ENABLE) " + ACID, "be given constraints"),
+        (
+            "CREATE TABLE d.n (id INT, PRIMARY KEY (id) DISABLE NOVALIDATE) " + ACID,
+            "be given keys by acidsql: PRIMARY KEY",
+        ),
         ("ANALYZE TABLE d.t COMPUTE STATISTICS", "be given statistics"),
     ],
 )
