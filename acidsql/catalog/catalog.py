@@ -35,6 +35,11 @@ class Catalog(Protocol):
     def list_databases(self) -> tuple[str, ...]:
         """The names of all databases, sorted."""
 
+    def planned_table(self, table: Table, *, located: bool) -> Table:
+        """The table as the store would make it: Hive 4 makes a managed one without transactions an
+        external one, elsewhere unless it is ``located`` by the user. Nothing is made.
+        """
+
     def create_table(self, table: Table) -> Table:
         """Stores it and returns it with its ``table_id``. AlreadyExistsError,
         DatabaseNotFoundError.

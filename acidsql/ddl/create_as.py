@@ -9,13 +9,14 @@ with the next statement that writes; only in a directory that was there before, 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from acidsql.catalog.model import Table
 from acidsql.commit.at_once import NewTableWork
 from acidsql.commit.unit_of_work import carry_out
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows
+from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows, planned_words
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
 from acidsql.plan.new_table import new_table
@@ -47,10 +48,11 @@ def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result
 
 def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snapshots) -> Result:
     engine, io = warehouse.engine, warehouse.files
-    table, insert = new_table(action, engine.new_columns(action.query, snapshots))
-    first = plan_insert(insert, warehouse.settings)
+    asked, insert = new_table(action, engine.new_columns(action.query, snapshots))
+    table = warehouse.store.planned_table(asked, located=action.location_span is not None)
+    first = plan_insert(replace(insert, table=table), warehouse.settings)
     check_runnable(first)
-    notes = check_location(warehouse, table, action.location_span)
+    notes = (*planned_words(asked, table), *check_location(warehouse, table, action.location_span))
     with file_errors("CREATE TABLE"):
         _check_empty(warehouse, table, action)
         was_there = io.exists(table.location)

@@ -42,11 +42,11 @@ def create_table(warehouse: Warehouse, action: BoundCreateTable) -> Result:
 
 def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> tuple[str, ...]:
     """Makes the table; what is to be said of its directory."""
-    table = action.table
     io = warehouse.files
-    notes = check_location(warehouse, table, action.span)
+    table = warehouse.store.planned_table(action.table, located=action.span is not None)
+    notes = (*planned_words(action.table, table), *check_location(warehouse, table, action.span))
     with file_errors("CREATE TABLE"):
-        if table.kind is TableKind.MANAGED and holds_rows(warehouse, table.location):
+        if action.table.kind is TableKind.MANAGED and holds_rows(warehouse, table.location):
             raise BindError(
                 f'directory "{table.location}" of the new table is not empty',
                 hint=NOT_EMPTY,
@@ -65,6 +65,17 @@ def _create_table(warehouse: Warehouse, action: BoundCreateTable) -> tuple[str, 
         # somebody who failed to make the same table may have taken it away
         io.make_directory(table.location)
     return notes
+
+
+def planned_words(asked: Table, planned: Table) -> tuple[str, ...]:
+    """What is to be said of a table that the metastore makes otherwise than it was asked for."""
+    if planned.kind is asked.kind:
+        return ()
+    files = "go with it" if planned.owns_files else "stay when it is dropped"
+    return (
+        f"the metastore makes table {asked.name} an external one, since it has no transactions; its"
+        f' files, in "{planned.location}", {files}',
+    )
 
 
 def holds_rows(warehouse: Warehouse, location: str) -> bool:

@@ -59,6 +59,15 @@ class CatalogTableContract(StoreContract):
         assert catalog.list_databases() == ("default",)
         assert catalog.list_tables("default") == ()
 
+    def test_a_table_becomes_what_was_planned(self, catalog: Catalog) -> None:
+        """Asked before it is made, the catalog says of which kind it will be, and where."""
+        planned = catalog.planned_table(table(properties={}), located=False)
+        assert catalog.list_tables("default") == ()
+        stored = catalog.create_table(planned)
+        assert stored.kind is planned.kind
+        assert planned.location in ("", stored.location)
+        assert catalog.planned_table(planned, located=True) == planned
+
     @pytest.mark.parametrize(
         "stored",
         [

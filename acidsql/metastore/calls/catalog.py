@@ -81,6 +81,9 @@ class EmbeddedCatalog:
                 raise AlreadyExistsError(f'database "{database.name}" already exists')
             self._insert_database(connection, database)
 
+    def planned_table(self, table: Table, *, located: bool) -> Table:
+        return table
+
     def drop_database(
         self, name: str, *, cascade: bool = False, keeps_directory: bool = False
     ) -> tuple[Table, ...]:

@@ -2,8 +2,8 @@
 statements of the catalog have: the metastore has no step of its own for several calls.
 
 Hive 4 makes of a table what it thinks right: a managed one without transactions an external one,
-in another directory. So it is asked first what it would make, and a table that would not be the one
-that was asked for is refused.
+in another directory, whose files go with it. So it is asked first what it would make (see
+``planned_table``), and a table that would not be the one that was asked for then is refused.
 """
 
 from __future__ import annotations
@@ -165,6 +165,21 @@ class HiveCatalog(HiveTxns):
         return database
 
     # ---- tables
+
+    def planned_table(self, table: Table, *, located: bool) -> Table:
+        is_managed = table.kind is TableKind.MANAGED
+        if self.is_hive_3 or not is_managed or table.is_transactional:
+            return table
+        asked = table if located else replace(table, location="")
+        planned = table_of(self._ask(TRANSLATE_TABLE, **self._creation(asked)))
+        if planned.kind is not TableKind.EXTERNAL:
+            return table
+        return replace(
+            table,
+            kind=planned.kind,
+            location=planned.location or table.location,
+            properties=planned.properties,
+        )
 
     def create_table(self, table: Table) -> Table:
         return self._create_table(self._prepared(table))

@@ -415,9 +415,15 @@ class HiveService:
         table: Struct = request["table"]
         assert "HIVEFULLACIDWRITE" in request["processorCapabilities"]
         is_acid = table["parameters"].get("transactional") == "true"
-        if table["tableType"] == "MANAGED_TABLE" and not is_acid:
-            return table | {"tableType": "EXTERNAL_TABLE"}
-        return table
+        if table["tableType"] != "MANAGED_TABLE" or is_acid:
+            return table
+        purged = {"EXTERNAL": "TRUE", "external.table.purge": "TRUE"}
+        home = f"file:{self.warehouse}/external/{table['tableName']}"
+        return table | {
+            "tableType": "EXTERNAL_TABLE",
+            "parameters": table["parameters"] | purged,
+            "sd": {"location": home} | table["sd"],
+        }
 
     def _create_table_req(self, request: Struct) -> None:
         self._create(self._translate_table_dryrun(request), request)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,15 +157,43 @@ def test_hive_stops_believing_its_statistics(service: HiveService, session: Sess
     assert len(rows(session, "SELECT count(*) FROM d.t")) == 1
 
 
+@pytest.mark.parametrize(
+    "statement", ["(id INT) STORED AS ORC", "STORED AS ORC AS SELECT id FROM d.t"]
+)
+def test_a_managed_table_without_transactions(
+    service: HiveService, session: Session, statement: str
+) -> None:
+    """Hive 4 makes it an external one, which lies elsewhere; its files go with it all the same."""
+    made = session.sql(f"CREATE TABLE d.plain {statement}")
+    session.sql("INSERT INTO d.plain VALUES (7)")
+    assert rows(session, "SELECT * FROM d.plain")[-1] == (7,)
+    home = service.warehouse / "d.db" / "plain"
+    if not service.version.startswith("3"):
+        home = service.warehouse / "external" / "plain"
+        assert list(made.notes) == [
+            "the metastore makes table d.plain an external one, since it has no transactions; its"
+            f' files, in "{home}", go with it'
+        ]
+        assert not (service.warehouse / "d.db" / "plain").exists()
+    assert any(home.iterdir())
+    session.sql("DROP TABLE d.plain")
+    assert not home.exists()
+
+
 def test_what_hive_4_would_make_otherwise_is_refused(
     service: HiveService, session: Session
 ) -> None:
-    """A managed table without transactions would be an external one."""
+    """A table that would lie elsewhere than it was asked for."""
     if service.version.startswith("3"):
-        session.sql("CREATE TABLE d.plain (id INT) STORED AS ORC")
         return
-    with pytest.raises(NotSupportedError, match=r"would make table d\.plain EXTERNAL_TABLE"):
-        session.sql("CREATE TABLE d.plain (id INT) STORED AS ORC")
+    translate = service._translate_table_dryrun
+
+    def moved(request: dict[str, Any]) -> dict[str, Any]:
+        return translate(request) | {"sd": {"location": "file:/elsewhere"}}
+
+    service._translate_table_dryrun = moved  # type: ignore[method-assign]
+    with pytest.raises(NotSupportedError, match=r'would put table d\.other into "/elsewhere"'):
+        session.sql(f"CREATE TABLE d.other (id INT) {ACID}")
     assert rows(session, "SHOW TABLES IN d") == [("t",)]
 
 
