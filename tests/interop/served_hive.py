@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +18,11 @@ from pathlib import Path
 from tests.interop.real_hive import Ran, RealHive
 
 SOURCE = Path(__file__).with_name("ServedHive.java")
-LONGEST_WAIT = 600
+LONGEST_WAIT = 300
+LOCKS_OF_DERBY = "-Dderby.locks.deadlockTimeout=1 -Dderby.locks.waitTimeout=2"
+"""Seconds after which Derby looks for a deadlock and gives up waiting, of which Hive makes another
+attempt: 20 and 60 else, and two who write at the same time meet many.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +35,15 @@ class ServedHive:
 
     def wait_for(self, step: str) -> None:
         """Until the script has come to a step, where it waits in turn; or has failed."""
-        for _ in range(LONGEST_WAIT * 20):
-            if (self.signals / step).exists():
-                return
-            if self.ran.done():
-                raise AssertionError(f"it ended before {step}: {self.ran.result()[-3:]}")
+        self.wait_until(lambda: (self.signals / step).exists())
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Until something is so while the script runs. AssertionError if that does not come."""
+        until = time.monotonic() + LONGEST_WAIT
+        while not is_so():
+            assert not self.ran.done(), f"it has ended: {self.ran.result()[-3:]}"
+            assert time.monotonic() < until, "it does not come"
             time.sleep(0.05)
-        raise AssertionError(f"it did not come to {step}")
 
     def go_on(self, step: str) -> None:
         (self.signals / f"{step}.seen").touch()
@@ -50,16 +56,20 @@ def stop_at(step: str) -> str:
 
 
 @contextmanager
-def serving(hive: RealHive, lines: Sequence[str], scratch: Path) -> Iterator[ServedHive]:
-    """Runs a script. Behind the block it has ended, whatever happened."""
+def serving(
+    hive: RealHive, lines: Sequence[str], scratch: Path, *, may_fail: bool = False
+) -> Iterator[ServedHive]:
+    """Runs a script. Behind the block it has ended, whatever happened. ``may_fail``: its statements
+    may.
+    """
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     served = replace(hive, folder=_with_service(hive, scratch))
     signals = hive.data / "signals"
     signals.mkdir(parents=True)
-    os.environ["HIVESQL_JAVA_OPTS"] = f"-Dserved.port={port}"
+    os.environ["HIVESQL_JAVA_OPTS"] = f"-Dserved.port={port} {LOCKS_OF_DERBY}"
     with ThreadPoolExecutor(1) as pool:
-        ran = pool.submit(served.run, lines)
+        ran = pool.submit(served.run, lines, may_fail=may_fail)
         try:
             yield ServedHive(url=f"thrift://127.0.0.1:{port}", signals=signals, ran=ran)
         finally:

@@ -1,5 +1,5 @@
 """acidsql on the metastore of a whole Hive, 3.1.3 and 4.0.1, which works on the same tables: each reads
-what the other has written, ROW__IDs included, and changes it further; and Hive compacts it.
+what the other has written, ROW__IDs included, changes it further, at the same time too, and compacts it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,19 @@ from threading import Event
 import pytest
 
 from acidsql.cli.main import main
-from acidsql.errors import CommitStateUnknownError, Error, NotNullError, NotSupportedError
+from acidsql.errors import (
+    CommitStateUnknownError,
+    Error,
+    NotNullError,
+    NotSupportedError,
+    WriteConflictError,
+)
 from acidsql.session import Session
 from tests.interop.real_hive import Ran, RealHive
-from tests.interop.served_hive import serving, stop_at
+from tests.interop.served_hive import ServedHive, serving, stop_at
 from tests.interop.test_real_hive import hive as hive
 from tests.interop.test_real_hive import rows_of
+from tests.lengths import times
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1500)]
 
@@ -34,6 +41,12 @@ CLEANED = ("ours.flat", "ours.parts")
 """The tables that Hive has compacted."""
 WORKED = ("theirs.counted", "theirs.days", "ours.made")
 """The tables that acidsql's worker compacts for Hive 4: two that Hive asks for, one that we do."""
+RACES = times(6)
+"""How many UPDATEs and INSERTs Hive makes while acidsql makes its own: half a minute."""
+PAUSE = 0.5
+"""Seconds between those of acidsql: of each delta Hive makes a task."""
+RACED = ("theirs.counters", "theirs.entries")
+INCREASE = "UPDATE theirs.counters SET n = n + 1 WHERE id = 1"
 OURS = (
     "CREATE DATABASE ours",
     f"CREATE TABLE ours.flat (id INT, name STRING) {ACID}",
@@ -107,6 +120,14 @@ def script() -> Iterator[str]:
     yield from _looks("queued", *WORKED)
     yield "!cleaner"
     yield from _looks("worked", *WORKED)
+    yield f"CREATE TABLE theirs.counters (id INT, n INT) {ACID}"
+    yield "INSERT INTO theirs.counters VALUES (1, 0), (2, 0)"
+    yield f"CREATE TABLE theirs.entries (who STRING, number INT) {ACID}"
+    yield stop_at("racing")
+    for number in range(RACES):
+        yield INCREASE
+        yield f"INSERT INTO theirs.entries VALUES ('hive', {number})"
+    yield from _looks("raced", *RACED)
 
 
 def _looks(step: str, *tables: str) -> Iterator[str]:
@@ -118,14 +139,15 @@ def _looks(step: str, *tables: str) -> Iterator[str]:
 
 def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: Path) -> None:
     """CREATE, INSERT, UPDATE, DELETE, MERGE, transactions over several statements, compactions:
-    after each turn both have the same rows with the same ROW__IDs.
+    after each turn both have the same rows with the same ROW__IDs. Of what both change at the same
+    time no change is lost, and none is there twice.
     """
     ours: dict[str, dict[str, list[str]]] = {}
-    with serving(hive, list(script()), tmp_path / "served") as served:
+    with serving(hive, list(script()), tmp_path / "served", may_fail=True) as served:
         served.wait_for("ours")
         with Session(metastore=served.url, settings=LOCAL) as session:
             run(session, OURS)
-            check_refusals(session, hive)
+            check_refusals(session)
             ours["ours"] = read(session, TABLES[:3])
             served.go_on("ours")
             served.wait_for("theirs")
@@ -152,9 +174,14 @@ def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: P
             run(session, AT_LAST)
             ours["worked"] = read(session, WORKED)
             served.go_on("worked")
+            served.wait_for("racing")
+            updates, entered = race(served, session)
+            ours["raced"] = read(session, RACED)
+            served.go_on("raced")
             printed = served.ran.result()
     theirs = rows_by_step(printed)
     assert theirs == ours
+    check_race(printed, theirs["raced"], updates, entered)
     assert counted(printed) == [["3\t77"], ["4"]]
     assert any("_v" in name or name.startswith("base_") for name in directories(hive, "flat"))
 
@@ -191,12 +218,8 @@ def read(session: Session, tables: tuple[str, ...]) -> dict[str, list[str]]:
     return {table: rows_of(session, table) for table in tables}
 
 
-def check_refusals(session: Session, hive: RealHive) -> None:
+def check_refusals(session: Session) -> None:
     """What the metastore would not do as it was asked to, or cannot do, is said."""
-    if hive.version == 4:
-        with pytest.raises(NotSupportedError, match=r"would make table ours\.plain EXTERNAL_TABLE"):
-            session.sql("CREATE TABLE ours.plain (id INT) STORED AS ORC")
-        assert not list(session.sql("SHOW TABLES IN ours LIKE 'plain'").rows())
     with pytest.raises(NotSupportedError, match="cannot record a run"):
         session.sql("INSERT INTO ours.flat VALUES (1, 'x')", run_id="r")
     session.sql("SET acidsql.conflict.granularity=row")
@@ -282,20 +305,70 @@ class Counted:
     failed: list[Error] = field(default_factory=list)
 
 
-def increase(url: str, over: Event) -> Counted:
-    """Adds one to one row, over and over."""
+def repeat(url: str, over: Event, statement: str, pause: float = 0.0) -> Counted:
+    """Runs a statement over and over; ``?`` in it is the number of those that went well."""
     counted = Counted()
     with Session(metastore=url, settings=LOCAL) as session:
         while not over.is_set():
             try:
-                session.sql("UPDATE counters SET n = n + 1 WHERE id = 1")
+                session.sql(statement.replace("?", str(counted.sure)))
                 counted.sure += 1
+                over.wait(pause)
             except CommitStateUnknownError:
                 counted.unknown += 1
             except Error as error:
                 counted.failed.append(error)
                 time.sleep(0.1)
     return counted
+
+
+def race(served: ServedHive, session: Session) -> tuple[Counted, Counted]:
+    """What became of acidsql's UPDATEs and INSERTs while Hive made its own. The first UPDATE holds
+    its lock until Hive waits for it, and so has to begin anew.
+    """
+    over = Event()
+    session.sql("START TRANSACTION")
+    session.sql(INCREASE)
+    served.go_on("racing")
+    try:
+        served.wait_until(
+            lambda: any("WAITING" in lock for lock in session.sql("SHOW LOCKS").rows())
+        )
+    finally:
+        session.sql("COMMIT")
+    entry = "INSERT INTO theirs.entries VALUES ('acidsql', ?)"
+    with ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(repeat, served.url, over, one, PAUSE) for one in (INCREASE, entry)]
+        try:
+            served.wait_for("raced")
+        finally:
+            over.set()
+    updates, entered = (writer.result() for writer in writers)
+    updates.sure += 1
+    return updates, entered
+
+
+def check_race(
+    printed: list[Ran], rows: dict[str, list[str]], updates: Counted, entered: Counted
+) -> None:
+    """Whatever either was told went well is there once; of what failed nothing is, and that was
+    because of a conflict.
+    """
+    failed = [one for one in printed if one.failed]
+    assert all("write conflict" in "".join(one.lines) for one in failed), failed
+    assert {one.text for one in failed} <= {INCREASE}
+    assert all(isinstance(one, WriteConflictError) for one in updates.failed), updates.failed
+    assert (updates.unknown, entered.unknown, entered.failed) == (0, 0, [])
+    total = updates.sure + sum(one.text == INCREASE and not one.failed for one in printed)
+    assert sorted(row.split("\t")[1:] for row in rows["theirs.counters"]) == [
+        ["1", str(total)],
+        ["2", "0"],
+    ]
+    entries = [("acidsql", number) for number in range(entered.sure)]
+    entries += [("hive", number) for number in range(RACES)]
+    there = [row.split("\t")[1:] for row in rows["theirs.entries"]]
+    assert sorted((who, int(number)) for who, number in there) == entries
+    assert min(updates.sure, entered.sure) > 1
 
 
 def test_no_update_is_lost_and_none_counts_twice(hive: RealHive, tmp_path: Path) -> None:
@@ -309,7 +382,8 @@ def test_no_update_is_lost_and_none_counts_twice(hive: RealHive, tmp_path: Path)
         with Session(metastore=served.url, settings=LOCAL) as session:
             session.sql(f"CREATE TABLE counters (id INT, n INT) {ACID}")
             session.sql("INSERT INTO counters VALUES (1, 0), (2, 0)")
-        writers = [pool.submit(increase, served.url, over) for _ in range(2)]
+        statement = "UPDATE counters SET n = n + 1 WHERE id = 1"
+        writers = [pool.submit(repeat, served.url, over, statement) for _ in range(2)]
         try:
             over.wait(8)
             served.kill()
