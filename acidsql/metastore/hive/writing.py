@@ -307,6 +307,23 @@ def _constraints(name: str, kind: ListOf) -> Method:
 GET_NOT_NULL = _constraints("get_not_null_constraints", NOT_NULL)
 GET_DEFAULT = _constraints("get_default_constraints", DEFAULT)
 GET_CHECK = _constraints("get_check_constraints", CHECK)
+GET_ALL_CONSTRAINTS = _method(
+    "get_all_table_constraints",
+    struct_of(
+        allTableConstraints=(
+            1,
+            struct_of(
+                notNullConstraints=(4, NOT_NULL),
+                defaultConstraints=(5, DEFAULT),
+                checkConstraints=(6, CHECK),
+            ),
+        )
+    ),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    request=(1, struct_of(dbName=(1, TEXT), tblName=(2, TEXT), catName=(3, TEXT))),
+)
+"""Hive 4 has it: one call in place of three."""
 
 # ---- partitions
 

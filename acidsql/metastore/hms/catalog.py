@@ -61,6 +61,7 @@ from acidsql.metastore.hive.writing import (
     DROP_DATABASE,
     DROP_PARTITION,
     DROP_TABLE,
+    GET_ALL_CONSTRAINTS,
     GET_ALL_DATABASES,
     GET_ALL_TABLES,
     GET_CHECK,
@@ -315,6 +316,11 @@ class HiveCatalog(HiveTxns):
 
     def _constraints(self, name: TableName) -> tuple[Constraint, ...]:
         """The constraints that are enforced for rows that are written."""
+        if not self.is_hive_3:
+            of_table = {"dbName": name.database, "tblName": name.table, "catName": CATALOG}
+            answer = self._ask_for(GET_ALL_CONSTRAINTS, request=of_table) or {}
+            told = answer.get("allTableConstraints", {})
+            return constraints_of(*(told.get(kind, []) for kind, _, _ in ENFORCED.values()))
         request = {"catName": CATALOG, "db_name": name.database, "tbl_name": name.table}
         not_null, defaults, checks = (
             (self._ask_for(method, request=request) or {}).get("all", [])

@@ -480,6 +480,10 @@ class HiveService:
     def _get_check_constraints(self, request: Struct) -> Struct:
         return self._constraints_of(request, "checkConstraints")
 
+    def _get_all_table_constraints(self, request: Struct) -> Struct:
+        of_table = self.constraints.get(TableName(request["dbName"], request["tblName"]), {})
+        return {"allTableConstraints": of_table}
+
     def _constraints_of(self, request: Struct, kind: str) -> Struct:
         return {"all": self.constraints[TableName(request["db_name"], request["tbl_name"])][kind]}
 
