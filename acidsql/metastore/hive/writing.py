@@ -614,6 +614,7 @@ SHOW_COMPACT = _method(
                     id=(13, I64),
                     errorMessage=(14, TEXT),
                     enqueueTime=(15, I64),
+                    workerVersion=(16, TEXT),
                     initiatorId=(17, TEXT),
                     initiatorVersion=(18, TEXT),
                     poolName=(20, TEXT),

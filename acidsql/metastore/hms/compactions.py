@@ -78,7 +78,7 @@ class HiveCompactions(Server):
         )
 
     def compactions(self) -> tuple[Compaction, ...]:
-        shown = map(_compaction, self._shown_compactions())
+        shown = map(compaction_of, self._shown_compactions())
         return tuple(sorted(shown, key=lambda one: one.compaction_id))
 
     def _shown_compactions(self, compaction_id: int | None = None) -> list[dict[str, Any]]:
@@ -87,7 +87,7 @@ class HiveCompactions(Server):
         return shown["compacts"]  # type: ignore[no-any-return]
 
     def find_compaction(self, compaction_id: int) -> Compaction | None:
-        shown = map(_compaction, self._shown_compactions(compaction_id))
+        shown = map(compaction_of, self._shown_compactions(compaction_id))
         return next((one for one in shown if one.compaction_id == compaction_id), None)
 
     def ready_for_cleaning(self) -> tuple[Compaction, ...]:
@@ -109,12 +109,6 @@ class HiveCompactions(Server):
         self, request: CompactionRequest, state: CompactionState, message: str
     ) -> int:
         self._cannot(BY_HIVE)
-
-    def revoke_compactions(self) -> Collection[int]:
-        """None: Hive gives entries of silent workers to others, hive.compactor.worker.timeout
-        later.
-        """
-        return ()
 
     def cleaning(
         self, compaction: Compaction, table: Table, partition: Partition | None
@@ -181,7 +175,7 @@ class HiveCompactions(Server):
         """Does nothing: the metastore does it by itself."""
 
 
-def _compaction(shown: dict[str, Any]) -> Compaction:
+def compaction_of(shown: dict[str, Any]) -> Compaction:
     request = CompactionRequest(
         table=TableName(shown["dbname"], shown["tablename"]),
         partition=shown.get("partitionname"),
@@ -198,6 +192,7 @@ def _compaction(shown: dict[str, Any]) -> Compaction:
         started=shown.get("start") or None,
         ended=shown.get("endTime") or None,
         worker=shown.get("workerid"),
+        worker_version=shown.get("workerVersion"),
         initiator_version=shown.get("initiatorVersion"),
         highest_write_id=WriteId(write_id) if write_id else None,
         txn_id=TxnId(txn_id) if txn_id else None,

@@ -13,7 +13,7 @@ entry has names of its own each, and of those a reader chooses one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,11 @@ from acidsql.metastore.hive.writing import (
     UPDATE_COMPACTOR_STATE,
 )
 from acidsql.metastore.hms.catalog import HiveCatalog
-from acidsql.metastore.hms.compactions import COMPACTION_TYPES, HiveCompactions
+from acidsql.metastore.hms.compactions import COMPACTION_TYPES, HiveCompactions, compaction_of
 from acidsql.metastore.hms.ids import COMPACTION_TXN
-from acidsql.metastore.hms.server import AGENT
 from acidsql.metastore.hms.tables import Struct
 from acidsql.metastore.locations import local_path
+from acidsql.metastore.process import Process
 from acidsql.txn.compactions import (
     Compaction,
     CompactionRequest,
@@ -53,6 +53,7 @@ NOT_REBALANCED = (
     " workers serve"
 )
 GIVEN_BACK = "given back by its worker, and asked for once more"
+DIED = "its worker has died: ask for it again"
 
 
 @dataclass(slots=True)
@@ -93,7 +94,8 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         return None
 
     def _find_next(self, worker: str, pool: str | None) -> Struct | None:
-        request = {"workerId": worker, "workerVersion": AGENT, "poolName": pool}
+        version = str(Process.current())  # so others see whether it lives
+        request = {"workerId": worker, "workerVersion": version, "poolName": pool}
         try:
             answer: Struct = self._ask(FIND_NEXT_COMPACT, rqst=request)
         except LostError:
@@ -104,9 +106,43 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         """What a worker was given without hearing of it: it has one entry at a time."""
         for one in self._shown_compactions():
             if one.get("workerid") == worker and one["id"] not in self._taken:
-                asked_for = ("id", "dbname", "tablename", "partitionname", "type")
-                return {key: one[key] for key in asked_for if key in one}
+                return _given_out(one)
         return None
+
+    def revoke_compactions(self) -> Collection[int]:
+        """Ends the entries of workers of acidsql that have died; those of others have Hive's
+        time-out, hive.compactor.worker.timeout. What was asked for with an entry nobody is told, so
+        none is asked for again.
+        """
+        revoked = []
+        for one in self._shown_compactions():
+            entry = compaction_of(one)
+            if entry.state is CompactionState.WORKING and entry.compaction_id not in self._taken:
+                is_over = self._is_over(entry)
+                if is_over is not None:
+                    self._end_lost(one, entry, is_committed=is_over)
+                    revoked.append(entry.compaction_id)
+        return tuple(revoked)
+
+    def _is_over(self, entry: Compaction) -> bool | None:
+        """Whether a worker that is gone has committed; None of one that may live."""
+        worker = Process.parse(entry.worker_version)
+        if worker is None:
+            return None
+        txns = self.valid_txns()
+        if entry.txn_id is not None and txns.is_aborted(entry.txn_id):
+            return False
+        if not worker.is_gone(Process.current()):
+            return None
+        return entry.txn_id is not None and txns.is_valid(entry.txn_id)
+
+    def _end_lost(self, shown: Struct, entry: Compaction, *, is_committed: bool) -> None:
+        if is_committed:
+            self._mark(MARK_COMPACTED, _given_out(shown))
+            return
+        if entry.txn_id is not None:
+            self.abort(entry.txn_id)
+        self._mark(MARK_REFUSED, _given_out(shown) | {"errorMessage": DIED})
 
     # ---- working
 
@@ -264,6 +300,12 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
             entry = self.find_compaction(struct["id"])
             if entry is not None and entry.state is CompactionState.WORKING:
                 self._ask(method, cr=struct)
+
+
+def _given_out(shown: Struct) -> Struct:
+    """An entry as the list of compactions shows it, as one that a worker was given."""
+    asked_for = ("id", "dbname", "tablename", "partitionname", "type")
+    return {key: shown[key] for key in asked_for if key in shown}
 
 
 def _with_request(entry: Compaction, struct: Struct) -> Compaction:

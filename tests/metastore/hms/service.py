@@ -340,6 +340,7 @@ class HiveService:
             if one["state"] == "initiated" and one["poolName"] == rqst.get("poolName"):
                 now = self.store.clock()
                 one |= {"state": "working", "workerid": rqst["workerId"], "start": now}
+                one["workerVersion"] = rqst["workerVersion"]
                 keys = ("id", "dbname", "tablename", "partitionname", "type", "properties")
                 return {"ci": {key: one[key] for key in keys}}
         return {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ from acidsql import crash_points
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError, NotSupportedError
+from acidsql.metastore.hive.calls import Method
+from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hms.workers import GIVEN_BACK, properties_of
 from acidsql.session import Session
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
@@ -347,3 +351,51 @@ def test_other_texts_are_no_properties() -> None:
     for text in ("a=b", "1:a", "2:1:a1:b"):
         with pytest.raises(MetastoreError, match="no properties of a compaction"):
             properties_of(text)
+
+
+@pytest.mark.parametrize("committed", [False, True], ids=["at work", "committed"])
+def test_entries_of_the_dead_are_ended(
+    service: HiveService,
+    session: Session,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    committed: bool,
+) -> None:
+    """By the next worker of acidsql on the host, since Hive would wait for a day. What Hive's own
+    worker has is left to it.
+    """
+    ids = with_ids(session, "d.t")
+    session.sql("ALTER TABLE d.p PARTITION (k='x') COMPACT 'minor'")
+    session.sql("ALTER TABLE d.t COMPACT 'minor'")
+    service._find_next_compact2({"workerId": "host-7", "workerVersion": "4.0.1"})
+    if child := os.fork():
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    else:
+        point = "mark_compacted" if committed else "commit_txn"
+        call = Client.call
+
+        def die(self: Client, method: Method, **arguments: Any) -> Any:
+            if method.name == point:
+                os._exit(9)
+            return call(self, method, **arguments)
+
+        monkeypatch.setattr(Client, "call", die)
+        work(capsys, service)
+        os._exit(1)
+    assert [one["state"] for one in service.compactions] == ["working", "working"]
+    assert work(capsys, service).code == 0
+    ended = "ready for cleaning" if committed else "refused"
+    assert [one["state"] for one in service.compactions] == ["working", ended]
+    assert with_ids(session, "d.t") == ids
+    assert service.store.valid_txns().open == ()
+
+
+def test_metrics_are_given(
+    service: HiveService, session: Session, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As of a warehouse: what the queue and the directories tell."""
+    session.sql("ALTER TABLE d.t COMPACT 'major'")
+    target = tmp_path / "metrics"
+    ran = work(capsys, service, "--metrics", str(target))
+    assert ran.code == 0, ran.err
+    assert "compaction_num_working" in target.read_text()
