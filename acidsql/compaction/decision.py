@@ -22,7 +22,11 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId
 from acidsql.acid.listed import AcidDirectory, FileEntry
 from acidsql.acid.paths import Base, parse_directory
-from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
+from acidsql.acid.write_ids import (
+    ValidCompactorWriteIdList,
+    ValidTxnList,
+    ValidWriteIdList,
+)
 from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
@@ -230,12 +234,14 @@ def directory_of(
     table: Table,
     partition: Partition | None,
     write_ids: ValidWriteIdList | None = None,
+    txns: ValidTxnList | None = None,
 ) -> AcidDirectory:
     """What a compactor sees of a transactional table's or partition's directory. ``write_ids``: the
-    table's, where they are known; else as they are now. OSError; FormatError for a layout that is
-    not Hive's.
+    table's, ``txns``: those they are of, where they are known; else as they are now. OSError;
+    FormatError for a layout that is not Hive's.
     """
-    txns = store.valid_txns()
+    if txns is None:
+        txns = store.valid_txns()
     if write_ids is None:
         write_ids = store.valid_write_ids(table.name, txns)
     root = path_of(table.location if partition is None else partition.location)

@@ -221,7 +221,7 @@ class Initiator:
         """
         with suppress(Error):
             write_ids = look.write_ids(table.name)
-            return directory_of(self.store, self.files, table, partition, write_ids)
+            return directory_of(self.store, self.files, table, partition, write_ids, look.txns)
         return directory_of(self.store, self.files, table, partition)
 
     def _hindrance(self, look: _Look, where: Where) -> str | None:
@@ -317,10 +317,15 @@ class _Look:
     def write_ids(self, name: TableName) -> ValidWriteIdList:
         """The table's write ids, as of one snapshot of transactions for all tables."""
         if name not in self._write_ids:
-            if self._txns is None:
-                self._txns = self._store.valid_txns()
-            self._write_ids[name] = self._store.valid_write_ids(name, self._txns)
+            self._write_ids[name] = self._store.valid_write_ids(name, self.txns)
         return self._write_ids[name]
+
+    @property
+    def txns(self) -> ValidTxnList:
+        """That snapshot."""
+        if self._txns is None:
+            self._txns = self._store.valid_txns()
+        return self._txns
 
     def _forbidden(self, table: Table) -> str | None:
         if _is_off(self._of_database(table)):

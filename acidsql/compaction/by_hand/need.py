@@ -38,12 +38,13 @@ def need_compaction(
     ``acidsql.strict.hive`` whether the initiator would have it made. OSError; FormatError for a
     layout that is not Hive's; ProgrammingError for a threshold of the table's that is no number.
     """
-    write_ids = store.valid_write_ids(table.name, store.valid_txns())
+    txns = store.valid_txns()
+    write_ids = store.valid_write_ids(table.name, txns)
     by_thresholds = settings.flag("acidsql.strict.hive")
     thresholds = Thresholds.of(settings, table) if by_thresholds else None
 
     def is_needed(partition: Partition) -> bool:
-        seen = directory_of(store, io, table, partition, write_ids)
+        seen = directory_of(store, io, table, partition, write_ids, txns)
         if thresholds is not None:
             return decide(facts_of(table, seen), thresholds).type is not None
         return _has_work(table, seen, type, write_ids)
@@ -83,15 +84,17 @@ def what_is_left(
     deleted: what lies behind an open transaction, and what is kept for others. ``now``: epoch
     seconds.
     """
-    write_ids = store.valid_write_ids(table.name, store.valid_txns())
+    txns = store.valid_txns()
+    write_ids = store.valid_write_ids(table.name, txns)
     partitions = [partition for partition, _ in entries]
 
     def look(partition: Partition | None) -> tuple[AcidDirectory, int]:
-        seen = directory_of(store, io, table, partition, write_ids)
+        seen = directory_of(store, io, table, partition, write_ids, txns)
         if write_ids.min_open is None:
             return seen, 0
         root = path_of(table.location if partition is None else partition.location)
-        whole = acid_directory(io, root, write_ids, events=table.is_full_acid)
+        compactions = store.seen_compactions(txns)
+        whole = acid_directory(io, root, write_ids, compactions, events=table.is_full_acid)
         taken = {directory.path for directory in seen.current}
         return seen, sum(directory.path not in taken for directory in whole.current)
 
