@@ -4,6 +4,7 @@ what the other has written, ROW__IDs included, changes it further, at the same t
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -27,7 +28,7 @@ from acidsql.errors import (
 )
 from acidsql.session import Session
 from tests.interop.real_hive import Ran, RealHive
-from tests.interop.served_hive import ServedHive, serving, stop_at
+from tests.interop.served_hive import LOCKS_OF_DERBY, ServedHive, serving, stop_at
 from tests.interop.test_real_hive import hive as hive
 from tests.interop.test_real_hive import rows_of
 from tests.lengths import times
@@ -277,7 +278,13 @@ class Metastore:
     def _script(self, *words: str) -> None:
         command = [str(self.hive.folder / "hms"), *words, "--warehouse", str(self.hive.warehouse)]
         command += ["--metastore", str(self.hive.data / "metastore" / "db")]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            command,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"JAVA_TOOL_OPTIONS": LOCKS_OF_DERBY},
+        )
 
 
 def _free_port() -> int:
