@@ -319,8 +319,8 @@ class HiveCatalog(HiveTxns):
         if not self.is_hive_3:
             of_table = {"dbName": name.database, "tblName": name.table, "catName": CATALOG}
             answer = self._ask_for(GET_ALL_CONSTRAINTS, request=of_table) or {}
-            told = answer.get("allTableConstraints", {})
-            return constraints_of(*(told.get(kind, []) for kind, _, _ in ENFORCED.values()))
+            by_kind = answer.get("allTableConstraints", {})
+            return constraints_of(*(by_kind.get(kind, []) for kind, _, _ in ENFORCED.values()))
         request = {"catName": CATALOG, "db_name": name.database, "tbl_name": name.table}
         not_null, defaults, checks = (
             (self._ask_for(method, request=request) or {}).get("all", [])

@@ -283,8 +283,8 @@ ENFORCED = {
     ConstraintKind.DEFAULT: ("defaultConstraints", "dc_name", "default_value"),
     ConstraintKind.CHECK: ("checkConstraints", "dc_name", "check_expression"),
 }
-"""Of each kind that holds for rows which are written: what its structs are called when a table is
-made, and in each of them its name and its text.
+"""The kinds that hold for rows which are written: what the structs of each are called when a table
+is made, and in each of them its name and its text.
 """
 
 
