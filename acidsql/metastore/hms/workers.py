@@ -58,12 +58,15 @@ DIED = "its worker has died: ask for it again"
 
 @dataclass(slots=True)
 class _Taken:
-    """An entry that a worker of this process has. ``struct``: as the metastore has given it out."""
+    """An entry that a worker of this process has. ``struct``: as the metastore has given it out;
+    ``txn_id``: the worker's transaction while it is open; ``is_committed``: once it has been.
+    """
 
     struct: Struct
     worker: str
     lease: int
     txn_id: TxnId | None = None
+    is_committed: bool = False
 
 
 class HiveWorkers(HiveCatalog, HiveCompactions):
@@ -247,7 +250,7 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         taken = self._own(compaction_id, lease)
         if taken.txn_id is not None:
             self.commit(taken.txn_id)
-            taken.txn_id = None
+            taken.txn_id, taken.is_committed = None, True
         self._mark(MARK_COMPACTED, taken.struct)
         del self._taken[compaction_id]
 
@@ -270,7 +273,7 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         """
         taken = self._end_as(MARK_REFUSED, compaction_id, GIVEN_BACK, lease)
         entry = self.find_compaction(compaction_id)
-        if entry is not None:
+        if entry is not None and not taken.is_committed:
             self.enqueue_compaction(_with_request(entry, taken.struct).request)
 
     def _end_as(
@@ -286,9 +289,11 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
             except MetastoreError:  # nobody knows
                 raise
             except OperationalError:  # it is committed
-                method = MARK_COMPACTED
+                taken.is_committed = True
             taken.txn_id = None
         taken = self._own(compaction_id, lease)
+        if taken.is_committed:
+            method = MARK_COMPACTED
         self._mark(method, taken.struct | {"errorMessage": message})
         return self._taken.pop(compaction_id)
 
