@@ -167,7 +167,6 @@ GET_TABLES_WITH_LOCATION = _method(
                     tableName=(1, TEXT),
                     dbName=(2, TEXT),
                     sd=(7, struct_of(location=(2, TEXT))),
-                    partitionKeys=(8, ListOf(item=FIELD_SCHEMA)),
                     tableType=(12, TEXT),
                 )
             ),
@@ -183,9 +182,11 @@ GET_TABLES_WITH_LOCATION = _method(
             tblNames=(2, TEXTS),
             capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
             catName=(4, TEXT),
+            projectionSpec=(7, struct_of(fieldList=(1, TEXTS))),
         ),
     ),
 )
+"""Hive 3 knows no ``projectionSpec``, and sends tables whole."""
 GET_ALL_TABLES = _method("get_all_tables", TEXTS, META_EXCEPTION, db_name=(1, TEXT))
 GET_TABLES_BY_TYPE = _method(
     "get_tables_by_type",

