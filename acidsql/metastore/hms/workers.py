@@ -106,7 +106,9 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         return answer.get("ci")
 
     def _given_unheard(self, worker: str) -> Struct | None:
-        """What a worker was given without hearing of it: it has one entry at a time."""
+        """What a worker was given without hearing of it: it has one entry at a time. The properties
+        of the request, which tune it, nobody tells once more.
+        """
         for one in self._shown_compactions():
             if one.get("workerid") == worker and one["id"] not in self._taken:
                 return _given_out(one)
@@ -246,8 +248,12 @@ class HiveWorkers(HiveCatalog, HiveCompactions):
         *,
         lease: int | None = None,
     ) -> None:
-        """Commits first: until then nothing is obsolete, and there is nothing to clean."""
+        """Commits first: until then nothing is obsolete, and there is nothing to clean. What was
+        never begun is, because the cleaner goes by what is noted then.
+        """
         taken = self._own(compaction_id, lease)
+        if taken.txn_id is None:
+            self.begin_compaction(compaction_id, lease=lease)
         if taken.txn_id is not None:
             self.commit(taken.txn_id)
             taken.txn_id, taken.is_committed = None, True

@@ -18,6 +18,7 @@ from acidsql.metastore.hive.calls import Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hms.workers import GIVEN_BACK, properties_of
 from acidsql.session import Session
+from acidsql.txn.compactions import CompactionRequest, CompactionType
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from tests.cli.running import Ran, called
 from tests.metastore.hms.service import HiveService, Struct
@@ -293,6 +294,22 @@ def test_a_rebalance_is_left_to_hive(
     refused, done = service.compactions
     assert (refused["state"], done["state"]) == ("refused", "ready for cleaning")
     assert "acidsql makes no rebalancing compaction" in refused["errorMessage"]
+
+
+def test_what_is_of_no_partition_is_the_cleaners(
+    service: HiveService, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told up to which write id, and as whom to delete."""
+    request = CompactionRequest(
+        table=TableName("d", "p"), partition=None, type=CompactionType.MAJOR, initiator="hive-1"
+    )
+    store = opened(service)
+    assert store.enqueue_compaction(request).accepted
+    store.close()
+    assert work(capsys, service).code == 0
+    (entry,) = service.compactions
+    assert (entry["state"], entry["hightestWriteId"]) == ("ready for cleaning", 4)
+    assert service.store.valid_txns().is_valid(entry["txnId"])
 
 
 def test_a_dropped_table_is_refused(
