@@ -291,7 +291,7 @@ class Explainer:
             *self.change_engine(merge),
             *self.operators(plan.operators),
         ]
-        if any(clause.values for clause in merge.clauses):
+        if any(clause.makes_rows for clause in merge.clauses):
             children += [Node(f"check: {rule}") for rule in rules_of(merge.table)]
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             named = f" {_names(clause.changed)}" if clause.changed else ""

@@ -88,11 +88,11 @@ def write_delete(io: FileIO, target: WriteTarget, dead_rows: pa.Table) -> Writte
         for f in deleted_files(target.at(values), part)
     ]
     written = write_files(io, target, files, Written(deleted=dead_rows.num_rows))
-    return replace(written, returned=_old_rows(target, dead_rows)) if target.returns else written
+    return replace(written, returned=old_rows(target, dead_rows)) if target.returns else written
 
 
-def _old_rows(target: WriteTarget, dead_rows: pa.Table) -> tuple[pa.Table, ...]:
-    """The rows of a DELETE, whose values are beside their ids, as they are given back."""
+def old_rows(target: WriteTarget, dead_rows: pa.Table) -> tuple[pa.Table, ...]:
+    """Deleted rows, whose values are beside their ids, as they are given back."""
     names = data_names(target.table.columns)
     return tuple(
         returned(
