@@ -259,17 +259,34 @@ def _local_change(action: ChangeAction, query: BoundQuery, allowed: Engines) -> 
     """The driver's way of a statement, () where there is none."""
     if not allowed.changes_by_driver:
         return ()
-    inserts = isinstance(action, BoundInsert)
     if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
         query = replace(query, local=action.stores)
     most = allowed.row_bytes
-    if most is not None and inserts:
-        most //= INSERT_SHARE
-    rows = _local_rows(query, allowed, row_bytes=most)
+    streams = isinstance(action, BoundInsert) and _streams(action, query)
+    rows = _local_rows(query, allowed, row_bytes=None if streams else most)
     if not rows:
         return ()
+    if streams:
+        rows = tuple(
+            replace(one, streams=True) if isinstance(one, LocalRows) else one for one in rows
+        )
     checks = (LocalCheck(rules=rules),) if (rules := _rules(action)) else ()
     return (*rows, *checks, WriteFiles(effect=_effect(action)))
+
+
+def _streams(action: BoundInsert, query: BoundQuery) -> bool:
+    """Whether the rows may be written while others are still to be made: into one file, in the
+    order in which a scan gives them.
+    """
+    table, tree = action.table, query.local
+    return (
+        table.bucketing is None
+        and not table.partition_columns
+        and not returns(action)
+        and isinstance(tree, LocalQuery)
+        and tree.scan is not None
+        and not (tree.grouped or tree.windows or tree.distinct or tree.order)
+    )
 
 
 def _by_spark(action: ChangeAction, allowed: Engines) -> Operators:
@@ -395,6 +412,8 @@ def _counted(operator: Operator) -> Operator:
     match operator:
         case WriteFiles(effect=effect):
             return CountChanges(effect=effect)
+        case LocalRows():
+            return replace(operator, streams=False)
         case Job(effect=effect, once=once):
             return CountByJob(effect=effect, once=once)
         case FirstOf(ways=ways, by=by):

@@ -194,6 +194,13 @@ class Driver:
 
     def _make_rows(self, operator: LocalRows, flow: Flow, figures: Figures) -> None:
         """The rows of a query; of a statement that changes rows what it makes of them."""
+        if operator.streams and self.streams(operator, flow):
+            from acidsql.run.driver.changes import begin
+
+            assert isinstance(flow, Change)
+            with reading_files():
+                begin(flow, _tree(operator), self.stream(operator, flow, figures), figures)
+            return
         with reading_files():
             rows = _rows_of(operator, flow)
             figures.rows, figures.bytes = rows.num_rows, rows.nbytes

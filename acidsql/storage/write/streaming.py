@@ -33,6 +33,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.row_ids import RowIds, row_ids
 from acidsql.storage.write.driver_writer import (
+    MANY_BYTES,
     EventFile,
     event_table,
     new_row_ids,
@@ -50,10 +51,6 @@ PIECE_BYTES = 32 << 20
 several where the table asks for small ones.
 """
 _MOST_PIECE_BYTES = 256 << 20
-FIRST_PIECE_BYTES = 8 << 20
-"""New rows begin with smaller pieces, one for each thread, and then with twice as much: as soon as
-there are some all threads are busy, and in the end none waits long for another.
-"""
 _SLICE_BYTES = 1 << 20
 """What of a batch goes to a piece at once."""
 
@@ -96,7 +93,10 @@ def piece_bytes(target: WriteTarget) -> int:
 
 
 def _growing(encoders: Encoders, target: WriteTarget) -> Iterator[int]:
-    most, size = piece_bytes(target), FIRST_PIECE_BYTES
+    """New rows begin with small pieces, one for each thread, which then become larger: all threads
+    are soon busy, and in the end none waits long for another.
+    """
+    most, size = piece_bytes(target), MANY_BYTES
     while size < most:
         yield from repeat(size, encoders.threads)
         size *= 2
