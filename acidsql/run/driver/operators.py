@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -52,8 +52,10 @@ from acidsql.run.trace import Figures
 from acidsql.settings import Settings
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.scan.orc_file import holds_times, refuse_old_times
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
+from acidsql.storage.waiting_rows import waiting_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,6 +125,8 @@ class Driver:
 
     def _scan(self, operator: LocalScan, flow: Flow, figures: Figures) -> None:
         """Settles which files are read; none is read yet."""
+        if self._waiting(operator, flow, figures):
+            return
         names, query = operator.names, operator.query
         read, meaning = flow.read_of(operator), None if query is None else query.semantics
         with reading_files():
@@ -142,6 +146,23 @@ class Driver:
         if where is not None:
             flow.tested.add(operator.number)
         flow.batches[operator.number] = _Once(batches)
+
+    def _waiting(self, operator: LocalScan, flow: Flow, figures: Figures) -> bool:
+        """Whether the rows are those of a frame that lie in memory: they are taken from there."""
+        table = flow.read_of(operator).table
+        rows = waiting_rows(table) if len(operator.names) == len(operator.columns) else None
+        if rows is None:
+            return False
+        ordinals = {column.name: ordinal for ordinal, column in enumerate(table.columns)}
+        wanted = [ordinals[name.lower()] for name in operator.names]
+        timed = [
+            at for at, ordinal in enumerate(wanted) if holds_times(table.columns[ordinal].type)
+        ]
+        batches = [batch.select(wanted).rename_columns(operator.names) for batch in rows]
+        figures.bytes = sum(batch.nbytes for batch in batches)
+        self._check_weight(operator, flow, figures.bytes)
+        flow.batches[operator.number] = _Once(_without_old_times(batches, timed))
+        return True
 
     def _check_weight(self, operator: LocalScan | LocalFiles, flow: Flow, weight: int) -> None:
         """NotHere where the files of all scans weigh too much together, that of the one ``behind``
@@ -255,6 +276,18 @@ class _Once:
             raise InterfaceError("the rows were not read to their end", hint="Run the query again.")
         self.begun = True
         return self.batches
+
+
+def _without_old_times(
+    batches: Iterable[pa.RecordBatch], timed: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    """The batches. NotHere where a scan of a file with them would say so. ``timed``: the ordinals
+    of columns with times.
+    """
+    for batch in batches:
+        for ordinal in timed:
+            refuse_old_times(batch.column(ordinal))
+        yield batch
 
 
 def _tree(operator: LocalRows) -> LocalQuery | LocalValues:

@@ -230,9 +230,7 @@ class _Stream:
     rows: int = 0
     size: int = 0
 
-    def stage(
-        self, io: FileIO, parts: Iterable[_Part], sizes: Iterator[int]
-    ) -> StagedFile | None:
+    def stage(self, io: FileIO, parts: Iterable[_Part], sizes: Iterator[int]) -> StagedFile | None:
         """Writes the file; None if there is no row. ``sizes``: what each piece weighs at least."""
         bytes_of_file = self._bytes(parts, sizes)
         if (first := next(bytes_of_file, None)) is None:
@@ -253,9 +251,7 @@ class _Stream:
             original=not events,
         )
 
-    def _bytes(
-        self, parts: Iterable[_Part], sizes: Iterator[int]
-    ) -> Iterator[bytes | memoryview]:
+    def _bytes(self, parts: Iterable[_Part], sizes: Iterator[int]) -> Iterator[bytes | memoryview]:
         joined, last_ids = JoinedFile(path=self.path), list[RowId]()
         pieces = (partial(_encoded, self.target, self.path, p) for p in _pieces(parts, sizes))
         for piece in _in_order(self.encoders, pieces):
