@@ -14,7 +14,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.plan.counting import row_count
-from acidsql.plan.engines import INSERT_SHARE, Engines, engines, only_spark
+from acidsql.plan.engines import INSERT_SHARE, Engines, SparkAtHand, engines, only_spark
 from acidsql.plan.operators import (
     Check,
     CheckOnce,
@@ -193,9 +193,11 @@ def _left_to_spark(why: NotHere, allowed: Engines) -> Operators:
 # ---- INSERT, LOAD DATA, UPDATE, DELETE
 
 
-def change_operators(action: ChangeAction, settings: Settings) -> Operators:
-    """How the rows of a statement come to be and become files."""
-    allowed = engines(settings)
+def change_operators(
+    action: ChangeAction, settings: Settings, spark: SparkAtHand | None = None
+) -> Operators:
+    """How the rows of a statement come to be and become files. ``spark``: see ``engines``."""
+    allowed = engines(settings, spark)
     match action:
         case BoundInsert(source=BoundRows() as rows):
             return _of_literals(action, rows)
@@ -262,6 +264,8 @@ def _local_change(action: ChangeAction, query: BoundQuery, allowed: Engines) -> 
     if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
         query = replace(query, local=action.stores)
     most = allowed.row_bytes
+    if isinstance(action, BoundInsert):
+        allowed = replace(allowed, read_bytes=allowed.load_bytes)
     streams = isinstance(action, BoundInsert) and _streams(action, query)
     rows = _local_rows(query, allowed, row_bytes=None if streams else most)
     if not rows:

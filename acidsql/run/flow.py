@@ -63,9 +63,9 @@ class Flow:
 class Change(Flow):
     """INSERT, LOAD DATA, UPDATE or DELETE. ``rows`` (or ``frame``) have marks of what values lose,
     which ``counters`` count; ``values`` are those of ``rows`` as the table's types have them.
-    ``coming``: in place of ``rows`` such as they come, where they are many; ``values`` are then those
-    of the batch that was given last. ``sources``: files that were found. It ends with ``written``, or ``touching`` if that is only
-    counted.
+    ``coming``: in place of ``rows``, such as they come, where they are many; ``values`` are those
+    of the last that came. ``sources``: files that were found. It ends with ``written``, or
+    ``touching`` if that is only counted.
     """
 
     leg: WritePlan | MergePlan

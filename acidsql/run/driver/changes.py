@@ -33,7 +33,7 @@ from acidsql.run.flow import Change, Merging
 from acidsql.run.trace import Figures, note_written
 from acidsql.storage.load import loading
 from acidsql.storage.partitions import key_names
-from acidsql.storage.stored import data_names, needs_java_writer
+from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.losses import counts_of, lost_of, marked, without_marks
 from acidsql.storage.write.target import Written
@@ -127,8 +127,10 @@ def begin(
         if weight >= driver_writer.MANY_BYTES:
             flow.coming = _stored(flow, query, chain(first, batches))
             return
-    figures.rows, figures.bytes = sum(batch.num_rows for batch in first), weight
-    store(flow, query, pa.Table.from_batches(first))
+    kinds = [(one.name, arrow_type(one.type)) for one in query.outputs]
+    rows = pa.Table.from_batches(first, None if first else pa.schema(kinds))
+    figures.rows, figures.bytes = rows.num_rows, weight
+    store(flow, query, rows)
 
 
 def _stored(

@@ -14,7 +14,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import prune
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.engines import TOO_HEAVY
+from acidsql.plan.engines import QUICKER, TOO_HEAVY, engines
 from acidsql.plan.operators import (
     CheckOnce,
     CommonRows,
@@ -172,7 +172,8 @@ class Driver:
         if operator.behind is not None:
             self.check_behind(operator.behind, flow)
         elif operator.max_bytes is not None and flow.weight > operator.max_bytes:
-            raise NotHere(TOO_HEAVY)
+            allowed = engines(self.settings).read_bytes or 0
+            raise NotHere(TOO_HEAVY if operator.max_bytes >= allowed else QUICKER)
 
     def check_behind(self, scan: LocalScan, flow: Flow) -> None:
         """NotHere where the files of a scan that comes later weigh too much with those before."""

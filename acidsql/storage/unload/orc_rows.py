@@ -19,8 +19,8 @@ _STRIPE_BYTES = 16 << 20
 
 
 def check_writable(rows: pa.Table, *, whose: str, hint: str) -> None:
-    """UnsupportedStatementError for times that Arrow's writer cannot write. ``whose``: what the rows
-    are called there.
+    """UnsupportedStatementError for times that Arrow's writer cannot write. ``whose``, ``hint``: as
+    for OrcRows.
     """
     if needs_java_writer(rows):
         raise UnsupportedStatementError(

@@ -45,7 +45,7 @@ from acidsql.storage.write.returned import returned
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
 MANY_BYTES = 8 << 20
-"""So many bytes of new rows are worth threads. What weighs less is written at once."""
+"""New rows that weigh less are encoded at once: to begin threads for them is not worth it."""
 _ENOUGH_FOR_MORE_FILES = 50_000
 """Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
 scan as much as thousands of rows.

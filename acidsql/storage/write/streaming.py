@@ -3,8 +3,8 @@ order of their ids, and new rows:
 
     batches --> pieces --a thread each--> files in memory --their stripes, in order--> the file
 
-No more lies in memory than a piece for each thread, and one that grows. The file has one tail, which
-is made once: nothing that was written is read or written again.
+No more lies in memory than a piece for each thread, and one that grows. The file has one tail,
+which is made once: nothing that was written is read or written again.
 """
 
 from __future__ import annotations
