@@ -40,7 +40,6 @@ from acidsql.files.urls import parent, path_of, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.scan.moved_files import MovedFiles
-from acidsql.storage.waiting_rows import to_file
 from acidsql.storage.write.pending import PendingRoot
 
 
@@ -229,6 +228,9 @@ class Snapshots:
         Hive's; else as ``check_unchanged``.
         """
         if table.kind is TableKind.FRAME:
+            # most statements read no frame
+            from acidsql.storage.waiting_rows import to_file
+
             to_file(table)
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None

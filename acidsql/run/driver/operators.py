@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array
-from acidsql.catalog.model import Partition
+from acidsql.catalog.model import Partition, TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.not_here import NotHere
@@ -55,7 +55,6 @@ from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.orc_file import holds_times, refuse_old_times
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
-from acidsql.storage.waiting_rows import waiting_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,7 +149,11 @@ class Driver:
     def _waiting(self, operator: LocalScan, flow: Flow, figures: Figures) -> bool:
         """Whether the rows are those of a frame that lie in memory: they are taken from there."""
         table = flow.read_of(operator).table
-        rows = waiting_rows(table) if len(operator.names) == len(operator.columns) else None
+        if table.kind is not TableKind.FRAME or len(operator.names) < len(operator.columns):
+            return False
+        from acidsql.storage.waiting_rows import waiting_rows
+
+        rows = waiting_rows(table)
         if rows is None:
             return False
         ordinals = {column.name: ordinal for ordinal, column in enumerate(table.columns)}

@@ -119,7 +119,7 @@ class RunningSpark:
     @property
     def at_hand(self) -> SparkAtHand:
         """What would carry a statement out now. Asks a Spark that runs, and starts none."""
-        spark = self._user_spark or self._ours or jvm.running_session_if_any()
+        spark = self._user_spark or self._ours
         if spark is None:
             return SparkAtHand()
         if self._tasks is None or self._tasks[0] is not spark:
