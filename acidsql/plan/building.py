@@ -282,10 +282,11 @@ def _streams(action: BoundInsert, query: BoundQuery) -> bool:
     """Whether the rows may be written while others are still to be made: into one file, in the
     order in which a scan gives them.
     """
-    table, tree = action.table, query.local
+    table, tree, named = action.table, query.local, action.partition
+    one_partition = named is not None and named.values is not None
     return (
         table.bucketing is None
-        and not table.partition_columns
+        and (one_partition or not table.partition_columns)
         and not returns(action)
         and isinstance(tree, LocalQuery)
         and tree.scan is not None

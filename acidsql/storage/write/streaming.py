@@ -27,10 +27,12 @@ from acidsql.acid.joining.files import JoinedFile
 from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending, last_rows
 from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
+from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
+from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, row_ids
 from acidsql.storage.write.driver_writer import (
     MANY_BYTES,
@@ -75,16 +77,38 @@ def stage_stream(
 
 def insert_batches(io: FileIO, target: WriteTarget, batches: Iterable[pa.Table]) -> Written:
     """Writes an INSERT's rows while they come, those of ``driver_writer.insert_rows``: into one
-    file of a table that ``takes_streams``. An error of the source leaves nothing behind.
+    file of a table without buckets, all of one partition. Nobody asks for them again.
     """
     with staging(io, target) as directory, Encoders() as encoders:
         path = f"{directory}/{uuid.uuid4().hex}"
+        target, batches = _placed(target, iter(batches))
         stream = _Stream(encoders=encoders, target=target, bucket=BucketId(0), path=path)
         staged = stream.stage(io, _new_rows(target, batches), _growing(encoders, target))
         files = [] if staged is None else [staged]
         directories = take_in(target, files)
     partitions = partitions_of(files) or target.sure
     return Written(directories=directories, partitions=partitions, inserted=stream.rows)
+
+
+def _placed(
+    target: WriteTarget, batches: Iterator[pa.Table]
+) -> tuple[WriteTarget, Iterable[pa.Table]]:
+    """The target of the partition that all rows are of, and the rows without its texts."""
+    if not target.table.partition_columns:
+        return target, batches
+    parts = (part for batch in batches for part in by_values(target.table, batch))
+    first = next(parts, None)
+    if first is None:
+        return target, ()
+    values = first[0]
+
+    def rows() -> Iterator[pa.Table]:
+        for key, part in chain((first,), parts):
+            if key != values:
+                raise InternalError("rows of several partitions are streamed to one")
+            yield part
+
+    return target.at(values), rows()
 
 
 def piece_bytes(target: WriteTarget) -> int:

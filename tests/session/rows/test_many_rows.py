@@ -77,6 +77,31 @@ def test_a_table_without_ids(session: Session, properties: str) -> None:
     assert list(session.sql("SELECT count(*), max(id) FROM t")) == [(ROWS, ROWS - 1)]
 
 
+def test_one_partition(session: Session) -> None:
+    """All rows go to the partition that the statement names, as other spellings name it, too."""
+    session.sql(f"CREATE TABLE t (id INT, name STRING) PARTITIONED BY (hr INT, p STRING) {ACID}")
+    session.sql("ALTER TABLE t ADD PARTITION (hr='01', p='a')")
+    for verb in ("INSERT INTO", "INSERT OVERWRITE TABLE", "INSERT INTO"):
+        session.sql(f"{verb} t PARTITION (hr=1, p='a') SELECT * FROM source")
+    session.sql("INSERT INTO t PARTITION (hr=2, p) SELECT *, 'b' FROM source")
+    session.sql("INSERT INTO t SELECT *, id % 2 + 4, 'd' FROM source")
+    session.sql("INSERT INTO t PARTITION (hr='03', p='c') SELECT * FROM source")
+    assert sorted(session.sql("SELECT hr, p, count(*), max(id) FROM t GROUP BY hr, p")) == [
+        (1, "a", 2 * ROWS, ROWS - 1),
+        (2, "b", ROWS, ROWS - 1),
+        (3, "c", ROWS, ROWS - 1),
+        (4, "d", ROWS // 2, ROWS - 2),
+        (5, "d", ROWS // 2, ROWS - 1),
+    ]
+    assert [row[0] for row in session.sql("SHOW PARTITIONS t")] == [
+        "hr=1/p=a",
+        "hr=2/p=b",
+        "hr=3/p=c",
+        "hr=4/p=d",
+        "hr=5/p=d",
+    ]
+
+
 def test_a_rule_that_the_last_row_breaks(session: Session) -> None:
     """It is told when other rows are written, and nothing is left of them."""
     session.sql(f"CREATE TABLE t (id INT CHECK (id < {ROWS - 1}), name STRING) {ACID}")
