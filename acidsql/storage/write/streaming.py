@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql import interrupts
+from acidsql import crash_points, interrupts
 from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.acid.ids import BucketId
 from acidsql.acid.joining.files import JoinedFile
@@ -282,6 +282,7 @@ class _Stream:
             self.rows += piece.tail.row_count
             last_ids += piece.last_ids
             yield joined.add(memoryview(piece.data), piece.tail)
+            crash_points.reached("piece written")
         if not self.rows:
             return
         data = joined.end()
