@@ -48,7 +48,7 @@ def _create_table_as(warehouse: Warehouse, action: BoundCreateTableAs) -> Result
 def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snapshots) -> Result:
     engine, io = warehouse.engine, warehouse.files
     table, insert = new_table(action, engine.new_columns(action.query, snapshots))
-    first = plan_insert(insert, warehouse.settings)
+    first = plan_insert(insert, warehouse.settings, spark=engine.spark_at_hand)
     check_runnable(first)
     notes = check_location(warehouse, table, action.location_span)
     with file_errors("CREATE TABLE"):

@@ -185,7 +185,7 @@ class Spine:
             if isinstance(statement, _MAKING):
                 self.store.make()
             bound = bind(statement, source, self._surroundings(warn))
-            return source, plan(bound, self.settings)
+            return source, plan(bound, self.settings, self.engine.spark_at_hand)
 
     def plan_all_rows(self, parts: tuple[str, ...], span: Span, source: str) -> ReadPlan:
         """The plan of ``SELECT * FROM name``, for who takes the rows himself: it has no steps. See
@@ -306,7 +306,7 @@ class Spine:
             case _:
                 from acidsql.plan.explain import explain
 
-                return explain(plan, self.settings, self.store, mode)
+                return explain(plan, self.settings, self.store, mode, self.engine.spark_at_hand)
 
     def _check(self, plan: Plan) -> None:
         carried = carried_out(plan)

@@ -227,6 +227,11 @@ class Snapshots:
         """The files of a table, or of these partitions of it. FormatError for a layout that is not
         Hive's; else as ``check_unchanged``.
         """
+        if table.kind is TableKind.FRAME:
+            # most statements read no frame
+            from acidsql.storage.waiting_rows import to_file
+
+            to_file(table)
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
         wanted: list[tuple[str, Partition | None]] = [(path_of(p.location), p) for p in partitions]

@@ -625,6 +625,11 @@ def test_mixed_marks(spark: SparkSession) -> None:
     assert jvm.mixed_marks(rows.union(rows).union(rows), "other") == frozenset()
 
 
+def test_tasks_at_once(spark: SparkSession) -> None:
+    """As many as Spark takes for its own jobs."""
+    assert jvm.tasks_at_once(spark) == spark.range(0, 100).rdd.getNumPartitions()
+
+
 def test_running_tasks(spark: SparkSession) -> None:
     """Another thread sees how far the jobs of a tag are, and nothing of other jobs."""
     tag = "acidsql-running"

@@ -95,6 +95,7 @@ def test_tasks_are_left_to_the_server(remote: Any) -> None:
     assert not jvm.has_executors(remote)
     assert not jobs.has_own_processes(remote)
     assert jvm.running_tasks(remote, "tag") is None
+    assert jvm.tasks_at_once(remote) is None
 
 
 def test_settings_are_asked_for_as_they_are() -> None:

@@ -35,6 +35,7 @@ from acidsql.spark.jvm.jobs import (
     map_in_tasks,
     remove_job_tag,
     running_tasks,
+    tasks_at_once,
 )
 from acidsql.spark.jvm.object_filters import (
     NumberSet,
@@ -177,6 +178,7 @@ __all__ = [
     "sum_before",
     "take_over",
     "task_count",
+    "tasks_at_once",
     "wall_clocks",
     "with_arrow_function",
     "with_objects",

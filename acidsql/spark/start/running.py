@@ -18,10 +18,12 @@ from acidsql.catalog.model import ForeignTable, SparkRelation
 from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
 from acidsql.lazy_pattern import pattern
+from acidsql.plan.engines import SparkAtHand
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.translation import silence, translated
+from acidsql.storage.scan.ahead import THREADS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,6 +101,7 @@ class RunningSpark:
         self._parent: SparkSession | None = user_spark
         self._of_user: tuple[str, SparkSession] | None = None
         self._same_files: tuple[SparkSession | None, str | None] | None = None
+        self._tasks: tuple[SparkSession, int] | None = None
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
         self._tags = 0
@@ -112,6 +115,18 @@ class RunningSpark:
     @property
     def started(self) -> bool:
         return self._ours is not None
+
+    @property
+    def at_hand(self) -> SparkAtHand:
+        """What would carry a statement out now. Asks a Spark that runs, and starts none."""
+        spark = self._user_spark or self._ours
+        if spark is None:
+            return SparkAtHand()
+        if self._tasks is None or self._tasks[0] is not spark:
+            if jvm.is_lost(spark):
+                return SparkAtHand()
+            self._tasks = spark, jvm.tasks_at_once(spark) or THREADS
+        return SparkAtHand(runs=True, tasks=self._tasks[1])
 
     @property
     def session(self) -> SparkSession:
