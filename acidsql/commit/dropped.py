@@ -97,11 +97,12 @@ def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
     with store.alone():
         old, new = noted.moved_from, noted.location
         if not _is_free(store, old) and _is_free(store, new) and io.exists(new):
-            _move_back(io, new, old)
-    store.forget_directories([new])
+            move_back(io, new, old)
+    if noted.is_over:
+        store.forget_directories([new])
 
 
-def _move_back(io: FileIO, new: str, old: str) -> None:
+def move_back(io: FileIO, new: str, old: str) -> None:
     """Moves a directory back to its old place, or what is in it to the directory that a writer has
     made there meanwhile. OSError, for another try, if that has files of the same names.
     """

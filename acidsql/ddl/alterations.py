@@ -73,7 +73,7 @@ def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
                 warehouse.store.rename_table(before, after, move=move)
             except BaseException:
                 if not _is_stored(warehouse, after):
-                    moves.undo()
+                    moves.undo(warehouse.store)
                 raise
             moves.end()
     return done()
@@ -129,7 +129,7 @@ def convert_table(warehouse: Warehouse, action: BoundConvertTable) -> Result:
         warehouse.store.alter_table(before, after, move=None if action.directory is None else move)
     except BaseException:
         if not _is_stored(warehouse, after):
-            moves.undo()
+            moves.undo(warehouse.store)
         raise
     moves.end()
     return done()

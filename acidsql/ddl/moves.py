@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
+from acidsql.commit.dropped import move_back
+from acidsql.commit.unit_of_work import Store
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error
@@ -80,11 +82,18 @@ class Moves:
             for old, _ in self._done:
                 self._io.end_move(old)
 
-    def undo(self) -> None:
-        """ExecutionError that names what could not be moved back."""
+    def undo(self, store: Store) -> None:
+        """Moves all back that nobody else has moved back meanwhile: this process may have stood
+        still. ExecutionError that names what could not be moved.
+        """
         for old, new in reversed(self._done):
             with file_errors(f'{self._statement} failed and moving "{new}" back to "{old}"'):
-                self._io.undo_move(old, new)
+                if not self._io.renames(new):
+                    self._io.undo_move(old, new)
+                    continue
+                with store.alone():
+                    if self._io.exists(new):
+                        move_back(self._io, new, old)
         for path in self._created:
             with file_errors(self._statement):
                 self._io.remove_empty_directory(path)

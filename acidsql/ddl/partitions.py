@@ -152,7 +152,7 @@ def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
             warehouse.store.drop_partitions(table, action.partitions, take_away=hiding.hide)
         except BaseException:
             if hiding.moves.any and all(_is_there(warehouse, table, p) for p in hiding.dropped):
-                hiding.moves.undo()
+                hiding.moves.undo(warehouse.store)
             raise
         crash_points.reached("partitions dropped")
         kept = warehouse.store.kept(hiding.left)
@@ -229,7 +229,7 @@ def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None
             )
         except BaseException:
             if moves.any and _is_there(warehouse, table, before):
-                moves.undo()
+                moves.undo(warehouse.store)
             raise
         if moves.any:
             moves.end()

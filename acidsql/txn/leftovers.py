@@ -47,10 +47,14 @@ class AbortedWrite:
 class NotedDirectory:
     """A directory that is to be deleted; or, if it was ``moved_from`` another place, to be moved
     back, should it belong there still.
+
+    ``is_over``: its process has ended; else it may go on after it has stood still, and the note
+    stays.
     """
 
     location: str
     moved_from: str | None = None
+    is_over: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,8 @@ class Leftovers(Protocol):
 
     def noted_directories(self) -> tuple[NotedDirectory, ...]:
         """The noted directories whose process has ended; of those that are kept for readers also
-        the ones that nobody reads any more.
+        the ones that nobody reads any more, and of moves also those that have taken for so long
+        that their process may have lost its locks.
         """
 
     def is_noted(self, location: str) -> bool:
