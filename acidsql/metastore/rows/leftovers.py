@@ -31,7 +31,12 @@ from acidsql.metastore.sql import (
 )
 from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
 from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
-from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
+from acidsql.txn.leftovers import (
+    OF_COMPACTION,
+    AbortedWrite,
+    NotedDirectory,
+    RecordedWriteIds,
+)
 from acidsql.txn.manager import OperationType, TxnState
 
 BY_ITSELF = frozenset(
@@ -59,7 +64,8 @@ _RECORDED = (
         _STATE == TxnState.ABORTED.value,
         _TC.TC_TABLE.is_not(None),
         _TC.TC_WRITEID.is_not(None),
-        _TC.TC_OPERATION_TYPE.not_in((OperationType.STRAY.value, OperationType.COMPACT.value)),
+        _TC.TC_OPERATION_TYPE != OperationType.STRAY.value,
+        or_(_TC.TC_OPERATION_TYPE != OperationType.COMPACT.value, _TC.TC_WRITEID == OF_COMPACTION),
     )
     .distinct()
     .order_by(_TC.TC_TXNID)
