@@ -26,7 +26,7 @@ from acidsql.ddl.locations import (
     ids_at,
     lies_elsewhere,
 )
-from acidsql.ddl.moves import Moves, moves_noted
+from acidsql.ddl.moves import Moves, moves_noted, step_of
 from acidsql.ddl.repair import repair_table
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
@@ -224,9 +224,9 @@ def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None
     stays = before.location == after.location
     with nullcontext() if stays else moves_noted(warehouse, {after.location: before.location}):
         try:
-            warehouse.store.alter_partition(
-                table, before, after, move=lambda: _move(warehouse.files, moves, action)
-            )
+            io = warehouse.files
+            step = step_of(io, [before.location], lambda: _move(io, moves, action))
+            warehouse.store.alter_partition(table, before, after, move=step)
         except BaseException:
             if moves.any and _is_there(warehouse, table, before):
                 moves.undo(warehouse.store)
