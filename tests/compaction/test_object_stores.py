@@ -16,12 +16,11 @@ from acidsql.acid.snapshot import INPUTS_FILE
 from acidsql.compaction.doctor.finding import Finding
 from acidsql.compaction.doctor.rounds import examine_table, tables_of
 from acidsql.errors import SnapshotTooOldError
-from acidsql.files.local_files import LocalFileIO
 from acidsql.metastore import opening
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.cleaning import clean_all, cleaner_of, states
-from tests.compaction.compacting import MAJOR, MINOR, REBALANCE, find, work, worker
+from tests.compaction.compacting import MAJOR, MINOR, REBALANCE, NoRenames, find, work, worker
 from tests.session.transactions.crashes import killed
 from tests.spark.stores import BUCKET, S3Server
 
@@ -298,6 +297,29 @@ def test_a_clean_up_that_dies_half_way(
     assert ids(far) == before
 
 
+def test_a_file_that_comes_late_is_not_seen(
+    far: Session, warehouse: Path, settings: dict[str, str]
+) -> None:
+    """What a request brings that was under way when the files were removed: the directory is known
+    as ours until none can be.
+    """
+    before = ids(far)
+    statement = "ALTER TABLE t COMPACT 'major' AND WAIT"
+    assert killed(warehouse, "compaction published", statement, **settings)
+    [left] = [name for name in names(far) if "_v" in name]
+    late = f"{ROOT}/t/{left}/bucket_00000"
+    content = far.files.read(late)
+    make(far, "other")
+    assert not far.files.exists(late)
+    assert ids(far) == before
+    far.files.write(late, content)
+    assert ids(far) == before
+    with later(warehouse, settings) as cleaning:
+        cleaner_of(cleaning).clean_aborted()
+    assert not far.files.exists(f"{ROOT}/t/{left}")
+    assert ids(far) == before
+
+
 def test_numbers_of_others_transactions_mean_nothing_here(far: Session, s3: S3Server) -> None:
     """What Hive has compacted is seen, though a transaction of this store with its number was
     aborted: it does not say what it was made from.
@@ -419,11 +441,6 @@ def test_the_doctor_finds_nothing_wrong(far: Session, warehouse: Path, settings:
     facts = {(row[0], row[1]): row[2] for row in far.sql("DESCRIBE HEALTH t").rows()}
     assert "base" not in facts["files", "directories"]
     assert any(item == "aborted" for section, item in facts if section == "files"), facts
-
-
-class NoRenames(LocalFileIO):
-    def renames(self, path: str) -> bool:
-        return False
 
 
 def diagnose(session: Session) -> list[str]:

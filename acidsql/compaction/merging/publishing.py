@@ -161,7 +161,7 @@ def _publish_by_copies(
     except BaseException:
         with suppress(OSError):  # it is on record
             for final in published:
-                remove_uncommitted(io, final)
+                remove_uncommitted(io, final, whole=False)
         raise
 
 

@@ -66,7 +66,7 @@ _DURABLE, _BRIEF = "", "SET LOCAL synchronous_commit = off; "
 # before there are tables, there is no row to lock
 _CREATE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED; {wait}"
-    "SELECT pg_advisory_xact_lock(hashtext('acidsql'), hashtext(current_schema()));"
+    "SELECT pg_advisory_xact_lock(hashtext('acidsql'), hashtext(current_schema())); {limit}"
     f" SELECT NULL, {_NOW}"
 )
 _PROPERTIES = select(
@@ -172,10 +172,9 @@ class PostgreSQLStore(Store):
         return self._begun(_READ)
 
     def _writer(self, *, durable: bool) -> Connection:
-        if self._version is None:
-            return self._begun(_CREATE.format(wait=self._wait))
         setting = _DURABLE if durable else _BRIEF
-        text = _WRITE.format(wait=self._wait, setting=setting, limit=self._limit)
+        text = _CREATE if self._version is None else _WRITE
+        text = text.format(wait=self._wait, setting=setting, limit=self._limit)
         connection = self._begun(text)
         if self._signs is not None:
             self._signs.give(connection)
