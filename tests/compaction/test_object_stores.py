@@ -30,8 +30,13 @@ INSERT_ONLY = "TBLPROPERTIES ('transactional'='true', 'transactional_properties'
 LONG = 3600.0
 
 
-@pytest.fixture
-def settings(s3: S3Server) -> dict[str, str]:
+@pytest.fixture(params=["a file", pytest.param("postgresql", marks=pytest.mark.slow)])
+def settings(
+    s3: S3Server, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Of sessions on a metastore of either kind."""
+    if request.param == "postgresql":
+        monkeypatch.setenv("ACIDSQL_METASTORE", request.getfixturevalue("postgresql"))
     return {**s3.settings, "acidsql.engine": "local"}
 
 
