@@ -91,8 +91,7 @@ def choose(
         txns,
         fates,
         own,
-        # one without a file may be about to be made, or to go
-        lambda path: not listing.directories[path] or read(f"{path}/{INPUTS_FILE}") is not None,
+        lambda path: own is not None and _may_be_unfinished(path, listing, own, read),
     )
     marker = read_marker or nothing_hidden
     base = choose_base(bases, write_ids, listing.paths, marker, read, fates)
@@ -147,6 +146,21 @@ def deletes_of(
                 )
             )
     return AcidDirectory(base=None, current=tuple(deltas), originals=(), obsolete=(), aborted=())
+
+
+def _may_be_unfinished(path: str, listing: Listing, own: ValidTxnList, read: ReadHidden) -> bool:
+    """Whether a directory may be what a compaction of this store has made so far, or has left, of
+    whose transaction no commit is known. One without a file may be about to be made, or to go.
+
+    Of a transaction that was never given out here (another state of the store knew it) it is
+    finished if anything that it was made from is gone.
+    """
+    if not listing.directories[path]:
+        return True
+    missing = missing_inputs(path, listing.paths, read)
+    if missing is None:
+        return False  # Hive's
+    return not missing or parse_name(path).visibility_txn_id <= own.high_watermark
 
 
 # Deltas
