@@ -23,7 +23,7 @@ from acidsql.acid.ids import TxnId
 from acidsql.acid.listed import AcidDirectory, FileEntry
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
-from acidsql.catalog.attached import is_overlay, seen_txns
+from acidsql.catalog.attached import is_attached, is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction import DELTAS
@@ -239,7 +239,9 @@ def directory_of(
         write_ids = store.valid_write_ids(table.name, store.valid_txns())
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
-    return acid_directory(io, root, compactors, seen_txns(table), events=table.is_full_acid)
+    own = None if is_attached(table) else store.valid_txns
+    txns = seen_txns(table)
+    return acid_directory(io, root, compactors, txns, events=table.is_full_acid, own=own)
 
 
 def facts_of(

@@ -210,6 +210,19 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.store.patience",
+        kind="seconds",
+        default="30s",
+        unit="s",
+        low=0,
+        doc=(
+            "How long others are waited for that write to the metastore. In PostgreSQL the server"
+            " takes the right to write, after half of it, from a process that stands still. Read"
+            " when a session is opened."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.store.create",
         kind=("needed", "open", "always"),
         default="needed",

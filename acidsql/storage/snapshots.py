@@ -4,7 +4,7 @@ files of whose tables are listed and chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
 from acidsql.acid.listed import AcidDirectory, DataFile, FileEntry, names_above
 from acidsql.acid.paths import METADATA_FILE
-from acidsql.acid.snapshot import choose
+from acidsql.acid.snapshot import choose, waits_for_a_txn
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import (
     attached_write_ids,
@@ -171,6 +171,7 @@ class Visibility(Protocol):
     def write_ids(self, table: TableName) -> ValidWriteIdList: ...
     def is_latest(self, table: TableName) -> bool: ...
     def highest_given(self, table: TableName) -> WriteId: ...
+    def txns_now(self) -> ValidTxnList: ...
     def confirm(self) -> None: ...
 
 
@@ -359,6 +360,7 @@ class Snapshots:
                 seen_txns(table),
                 events=table.is_full_acid,
                 listing=listing,
+                own=None if is_attached(table) else self._visible.txns_now,
             )
         except SnapshotTooOldError as error:
             unread = self._unread(table, [(root, listing)], write_ids)
@@ -480,9 +482,12 @@ def acid_directory(
     *,
     events: bool = True,
     listing: Listing | None = None,
+    own: Callable[[], ValidTxnList] | None = None,
 ) -> AcidDirectory:
     """What a reader with these ids sees of a table's or partition's directory. ``events``: files
-    may hold ACID events. ``listing``: what is there, if that is known already.
+    may hold ACID events. ``listing``: what is there, if that is known already. ``own``: asks the
+    store for its transactions, whose compactions are seen once they are committed; None for a
+    directory that none of them has written to.
     """
 
     def is_original(path: str) -> bool:
@@ -490,6 +495,11 @@ def acid_directory(
 
     read_hidden = hidden_reader(io, root)
     listed = listing or io.listing(root)
+    now = None
+    if own is not None and waits_for_a_txn(listed.directories):
+        # in this order: what is committed by then was whole before the directory is listed
+        now = own()
+        listed = io.listing(root)
     return choose(
         listed.files,
         write_ids,
@@ -499,4 +509,5 @@ def acid_directory(
         read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
         read_hidden=read_hidden,
         whole_ranges=not events,
+        own=now,
     )

@@ -91,7 +91,8 @@ def what_is_left(
         if write_ids.min_open is None:
             return seen, 0
         root = path_of(table.location if partition is None else partition.location)
-        whole = acid_directory(io, root, write_ids, events=table.is_full_acid)
+        events = table.is_full_acid
+        whole = acid_directory(io, root, write_ids, events=events, own=store.valid_txns)
         taken = {directory.path for directory in seen.current}
         return seen, sum(directory.path not in taken for directory in whole.current)
 

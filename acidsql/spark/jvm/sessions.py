@@ -12,7 +12,7 @@ from acidsql.errors import InterfaceError, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.arrow_rows import frame_of_table
 from acidsql.spark.jvm.java import JavaObject, jvm, need_java, sql_class
-from acidsql.spark.jvm.process import check_own_process, java_has_ended
+from acidsql.spark.jvm.process import check_own_process, java_has_ended, launch
 from acidsql.spark.jvm.zones import same_time_zone, wall_clocks
 
 if TYPE_CHECKING:
@@ -69,13 +69,16 @@ def running_session_if_any() -> SparkSession | None:
     return running_session()
 
 
-def java_property(name: str) -> str | None:
-    """A property of the Java process that ``launch`` has started, such as an entry of
-    spark-defaults.conf."""
+def java_settings() -> dict[str, str]:
+    """Spark's settings that the Java process of ``launch`` was given: those of spark-submit's
+    arguments and of spark-defaults.conf. Connects to one that spark-submit has started.
+    """
     from pyspark import SparkContext
 
-    value = cast(Any, SparkContext._jvm).java.lang.System.getProperty(name)
-    return None if value is None else str(value)
+    if SparkContext._jvm is None:
+        launch({}, quiet=False)
+    properties = cast(Any, SparkContext._jvm).java.lang.System.getProperties()
+    return {str(k): str(v) for k, v in properties.items() if str(k).startswith("spark.")}
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
