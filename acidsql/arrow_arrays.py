@@ -55,6 +55,23 @@ def arrow_scalar(value: Any, kind: Any = None) -> pa.Scalar:
     return pa.scalar(value, kind)
 
 
+def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch whose lists and maps have the offsets that pyarrow's ``nbytes`` reads: Java may send
+    none where there are no lists, and then the process ends there.
+    """
+    columns = [
+        pa.concat_arrays([array, pa.nulls(0, array.type)]) if _may_lack_offsets(array) else array
+        for array in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _may_lack_offsets(array: pa.Array) -> bool:
+    return pa.types.is_nested(array.type) and any(
+        b is not None and not b.size for b in array.buffers()
+    )
+
+
 def filled(values: Any, value: bool | int) -> Any:
     """An array, a chunked one or a scalar with ``value`` for NULL, of the type that it had."""
     if pa.types.is_floating(values.type):

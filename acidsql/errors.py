@@ -8,8 +8,8 @@
         NotSupportedError              UnsupportedStatementError
         DataError                      CardinalityError, FormatError
         IntegrityError                 NotNullError
-        OperationalError               MetastoreError, LockTimeoutError*, DeadlockError*,
-        WriteConflictError*,
+        OperationalError               MetastoreError, MetastoreBusyError*, LockTimeoutError*,
+                                       DeadlockError*, WriteConflictError*,
                                        TransactionAbortedError*, CommitStateUnknownError,
                                        RunCommittedError, SnapshotTooOldError*, ExecutionError
         InternalError                  a bug of acidsql
@@ -22,6 +22,8 @@ and goldens show the same text.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 from acidsql.lazy_dataclass import dataclass
@@ -198,6 +200,16 @@ class Error(_Spanned, Exception):
     fragment: str | None = None
 
 
+@contextmanager
+def not_again() -> Iterator[None]:
+    """Errors inside do not have a statement run again: something of it is done already."""
+    try:
+        yield
+    except Error as error:
+        error.retryable = False
+        raise
+
+
 def _rebuild(cls: type[_Spanned], message: str, state: dict[str, Any]) -> _Spanned:
     error = cls.__new__(cls)
     BaseException.__init__(error, message)
@@ -316,6 +328,15 @@ class OperationalError(DatabaseError):
 
 class MetastoreError(OperationalError):
     """The metastore could not be read or written."""
+
+
+class MetastoreBusyError(MetastoreError):
+    """Another process kept the metastore from being written for too long, or this one stood still
+    while it had others wait: nothing was changed.
+    """
+
+    retryable = True
+    default_sqlstate = "55P03"
 
 
 class LockTimeoutError(OperationalError):

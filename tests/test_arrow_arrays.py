@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql import arrow_arrays
-from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array
+from acidsql.arrow_arrays import arrow_array, arrow_scalar, numpy_array, with_offsets
 
 KINDS: dict[Any, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-130, 130),
@@ -151,3 +151,26 @@ def test_a_decimal_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert arrow_array([widest, widest.copy_negate(), None], pa.decimal128(38, 0)).to_pylist() == [
         widest, widest.copy_negate(), None
     ]  # fmt: skip
+
+
+def _none_of(kind: pa.DataType) -> pa.Array:
+    """No lists or no maps, and no offsets, as Java sends them."""
+    inner = kind.value_type if pa.types.is_list(kind) else kind.field(0).type
+    return pa.Array.from_buffers(kind, 0, [None, pa.py_buffer(b"")], children=[pa.nulls(0, inner)])
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.int32()), pa.map_(pa.int32(), pa.string())])
+def test_lists_without_offsets_get_some(kind: pa.DataType) -> None:
+    """No lists, at the top, in lists and in structs: the same values, whose bytes can be counted."""
+    lists = _none_of(kind)
+    in_lists = pa.ListArray.from_arrays(pa.array([0, 0], pa.int32()), lists)
+    in_struct = pa.StructArray.from_arrays([in_lists], ["a"])
+    for array in (lists, in_lists, in_struct):
+        given = pa.record_batch([array], names=["c"])
+        batch = with_offsets(given)
+        assert batch.equals(given)
+        assert batch.nbytes == (0 if array is lists else 4)
+        innermost = batch.column(0)
+        while innermost.type != kind:
+            innermost = innermost.values if pa.types.is_list(innermost.type) else innermost.field(0)
+        assert innermost.buffers()[1].size == 4

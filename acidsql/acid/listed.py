@@ -140,16 +140,32 @@ class Fates:
 
 
 def visible_directories(
-    directories: Mapping[str, Sequence[FileEntry]], txns: ValidTxnList | None, fates: Fates
+    directories: Mapping[str, Sequence[FileEntry]],
+    txns: ValidTxnList | None,
+    fates: Fates,
+    own: ValidTxnList | None = None,
+    is_own: Callable[[str], bool] = lambda path: False,
 ) -> tuple[list[ListedBase], list[ListedDelta]]:
-    """The directories but for those whose compaction is not committed for this reader."""
+    """The directories but for those whose compaction is not committed, by ``txns``, or by ``own``
+    where it ``is_own``.
+    """
     bases: list[ListedBase] = []
     deltas: list[ListedDelta] = []
     for path, files in directories.items():
         name = parse_name(path)
         visibility = name.visibility_txn_id
+        undecided = None
         if visibility != NO_VISIBILITY and txns is not None and not txns.is_valid(visibility):
-            if txns.is_aborted(visibility):
+            undecided = txns
+        elif (
+            visibility != NO_VISIBILITY
+            and own is not None
+            and not own.is_valid(visibility)
+            and is_own(path)
+        ):
+            undecided = own
+        if undecided is not None:
+            if undecided.is_aborted(visibility):
                 fates.aborted.append(path)
         elif isinstance(name, Base):
             bases.append(Listed(path=path, name=name, files=files))

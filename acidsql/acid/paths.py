@@ -2,7 +2,8 @@
 
 ``grammar/names.lark`` is the same language as a grammar. Writing pads numbers as Hive does; reading
 accepts any padding, Hive 4's visibility suffix (``_v0000021``, a *transaction* id) and its attempt
-suffix on bucket files (``bucket_00000_0``). We write neither: Hive 3 cannot read them. Hive:
+suffix on bucket files (``bucket_00000_0``), which we never write: Hive 3 cannot read it. Nor can it
+read the visibility suffix, which only our compactions on object stores write. Hive:
 AcidUtils.{baseDir, deltaSubdir, deleteDeltaSubdir, parseBase, parsedDelta, BUCKET_PATTERN}.
 """
 

@@ -66,11 +66,15 @@ def choose(
     read_marker: Callable[[str], bytes | None] | None = None,
     read_hidden: ReadHidden | None = None,
     whole_ranges: bool = False,
+    own: ValidTxnList | None = None,
 ) -> AcidDirectory:
     """Chooses what a reader with these valid ids sees.
 
     files: everything below the directory; hidden names are ignored, but tell that their directory
-    exists. txns: None = every visibility transaction is committed. directories: also the ones
+    exists. txns: None = every visibility transaction is committed. own: those of this store, known
+    before the directory was listed: what its own compactions have made, which names its inputs,
+    is seen once they are committed, by older snapshots, too, as rows keep their write ids.
+    directories: also the ones
     without a file (an empty INSERT OVERWRITE is one). is_original: has the file of this path no
     ACID columns? Asked for files with an original's name in a base or delta; None = all are
     originals. read_marker: the content of ``_metadata_acid`` in the directory of this path, None if
@@ -82,7 +86,13 @@ def choose(
     """
     listing = group_files(files, directories)
     read, fates = read_hidden or nothing_hidden, Fates()
-    bases, deltas = visible_directories(without_halves(listing.directories, read), txns, fates)
+    bases, deltas = visible_directories(
+        without_halves(listing.directories, read),
+        txns,
+        fates,
+        own,
+        lambda path: own is not None and _may_be_unfinished(path, listing, own, read),
+    )
     marker = read_marker or nothing_hidden
     base = choose_base(bases, write_ids, listing.paths, marker, read, fates)
     if whole_ranges:
@@ -136,6 +146,21 @@ def deletes_of(
                 )
             )
     return AcidDirectory(base=None, current=tuple(deltas), originals=(), obsolete=(), aborted=())
+
+
+def _may_be_unfinished(path: str, listing: Listing, own: ValidTxnList, read: ReadHidden) -> bool:
+    """Whether a directory may be what a compaction of this store has made so far, or has left, of
+    whose transaction no commit is known. One without a file may be about to be made, or to go.
+
+    Of a transaction that was never given out here (another state of the store knew it) it is
+    finished if anything that it was made from is gone.
+    """
+    if not listing.directories[path]:
+        return True
+    missing = missing_inputs(path, listing.paths, read)
+    if missing is None:
+        return False  # Hive's
+    return not missing or parse_name(path).visibility_txn_id <= own.high_watermark
 
 
 # Deltas
@@ -429,6 +454,12 @@ def _inputs(path: str, read_hidden: ReadHidden) -> list[str] | None:
     if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs):
         raise FormatError(f'unknown content of "{path}/{INPUTS_FILE}"')
     return inputs
+
+
+def waits_for_a_txn(directories: Iterable[str]) -> bool:
+    """Whether there is any directory among these that is seen from some transaction's commit on."""
+    names = (parse_directory(path) for path in directories if "/" not in path)
+    return any(name is not None and name.visibility_txn_id != NO_VISIBILITY for name in names)
 
 
 def nothing_hidden(_path: str) -> bytes | None:

@@ -11,7 +11,7 @@ from acidsql import crash_points, interrupts
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.commit.unit_of_work import Leg, Store, UnitOfWork
-from acidsql.errors import Error
+from acidsql.errors import Error, not_again
 from acidsql.plan.operators import Ran
 from acidsql.run.engine import Engine
 from acidsql.run.target import NO_WRITE, Work
@@ -79,10 +79,11 @@ class PlainWork(UnitOfWork):
         interrupts.too_late()
         yield
         publisher = self._publisher
-        partitions = publisher.published(self._table, self._pending)
-        if partitions:
-            self._store.add_partitions(self._table.name, partitions, if_not_exists=True)
-        self._store.change_statistics(publisher.statistics(self._pending))
+        with not_again():  # the files have their names, and were seen
+            partitions = publisher.published(self._table, self._pending)
+            if partitions:
+                self._store.add_partitions(self._table.name, partitions, if_not_exists=True)
+            self._store.change_statistics(publisher.statistics(self._pending))
 
 
 class NewTableWork(PlainWork):

@@ -24,6 +24,7 @@ from acidsql import crash_points
 from acidsql.catalog.model import TableName
 from acidsql.commit.unit_of_work import Store
 from acidsql.files.fileio import FileIO, rename_directory
+from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
 from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
@@ -97,11 +98,12 @@ def settle_noted(store: Store, io: FileIO, noted: NotedDirectory) -> None:
     with store.alone():
         old, new = noted.moved_from, noted.location
         if not _is_free(store, old) and _is_free(store, new) and io.exists(new):
-            _move_back(io, new, old)
-    store.forget_directories([new])
+            move_back(io, new, old)
+    if noted.is_over:
+        store.forget_directories([new])
 
 
-def _move_back(io: FileIO, new: str, old: str) -> None:
+def move_back(io: FileIO, new: str, old: str) -> None:
     """Moves a directory back to its old place, or what is in it to the directory that a writer has
     made there meanwhile. OSError, for another try, if that has files of the same names.
     """
@@ -158,19 +160,20 @@ def _delete(store: Store, io: FileIO, path: str, hidden: str) -> None:
 def _delete_slowly(store: Store, io: FileIO, path: str) -> None:
     """Deletes a directory where nothing can be renamed, a few files at a time: only while the store
     lets nobody make a table there, so that none of these files is a new table's; and never for long
-    at once, since all others wait.
+    at once, since all others wait. They do not wait for the listing: what is made there later is
+    not in it, or has its table by then.
     """
-    while True:
+    files = [f"{path}/{file.path}" for file in io.list_files(path)]
+    for first in range(0, len(files), _FILES_AT_ONCE):
         with store.alone():
             if not _is_free(store, path):
                 return
-            files = io.list_files(path)
-            for file in files[:_FILES_AT_ONCE]:
-                io.delete_file(f"{path}/{file.path}")
-            if len(files) <= _FILES_AT_ONCE:  # what is hidden, and what is hardly more than a name
-                io.delete_tree(path)
-                break
+            in_parallel(io.delete_file, files[first : first + _FILES_AT_ONCE])
         crash_points.reached("some files deleted")
+    with store.alone():
+        if not _is_free(store, path):
+            return
+        io.delete_tree(path)  # what is hidden, and what is hardly more than a name
     crash_points.reached("directory taken away")
 
 

@@ -122,13 +122,18 @@ def _clean_table(
     looker = _Looker(io, table, store.list_partitions(table))
     traces = [looker.trace(write) for write in writes]
     hidden: list[str] = []
+    unseen: dict[str, bool] = {}
     with store.removing(table, writes) as recorded:
         for trace in traces:
-            if trace.write in recorded:
+            if trace.write in recorded and trace.write.is_compaction:
+                unseen |= dict.fromkeys(trace.directories, trace.write.is_long_over)
+            elif trace.write in recorded:
                 hidden += [hide(io, table, trace.write.txn_id, path) for path in trace.directories]
     crash_points.reached("directories hidden")
     for path in hidden:
         io.delete_tree(path)
+    for path, whole in unseen.items():  # of names that nothing else has: nobody need wait
+        remove_uncommitted(io, path, whole=whole)
     _remove_empty_partitions(store, io, table, traces)
     crash_points.reached("directories cleaned")
     at_once = io.renames(path_of(table.location))
@@ -210,7 +215,11 @@ class _Looker:
             if root not in self._names:
                 self._names[root] = [n for n in self._io.names(root) if is_reserved(n)]
             for name in self._names[root]:
-                fate = _fate(self._io, f"{root}/{name}", write.write_id)
+                fate = (
+                    _fate_of_compacted(name, write.txn_id)
+                    if write.is_compaction
+                    else _fate(self._io, f"{root}/{name}", write.write_id)
+                )
                 if fate is _Fate.GARBAGE:
                     directories.append(f"{root}/{name}")
                 is_mixed |= fate is _Fate.MIXED
@@ -253,6 +262,25 @@ def _remove_empty_partitions(
                 if not io.remove_empty_directory(path):
                     break
                 path = parent(path)
+
+
+def _fate_of_compacted(name: str, txn_id: TxnId) -> _Fate:
+    parsed = parse_directory(name)
+    is_of_it = parsed is not None and parsed.visibility_txn_id == txn_id
+    return _Fate.GARBAGE if is_of_it else _Fate.APART
+
+
+def remove_uncommitted(io: FileIO, path: str, *, whole: bool) -> None:
+    """Removes a directory of a compaction that no commit has made seen: last what says that it is
+    ours, for without it the number in its name would be one of Hive's. That stays unless the
+    ``whole`` directory may go, as no file can come any more.
+    """
+    for name in io.names(path):
+        if name != INPUTS_FILE:
+            io.delete_file(f"{path}/{name}")
+            crash_points.reached("uncommitted file deleted")
+    if whole:
+        io.delete_tree(path)
 
 
 def _fate(io: FileIO, path: str, write_id: WriteId) -> _Fate:

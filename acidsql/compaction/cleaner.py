@@ -26,6 +26,7 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.listed import AcidDirectory, group_files, id_range
 from acidsql.acid.paths import (
     METADATA_FILE,
+    NO_VISIBILITY,
     Base,
     DirectoryName,
     is_reserved,
@@ -47,6 +48,9 @@ from acidsql.txn.compactions import Compaction, CompactionQueue, CompactionState
 
 RETENTION = "acidsql.history.retention"
 """The setting, and the table property of the same name."""
+
+_FILES_AT_ONCE = 256
+"""The most files that are deleted while everybody waits."""
 
 NO_CLEANUP = ("no_cleanup", "NO_CLEANUP")
 """Hive: hive_metastoreConstants.NO_CLEANUP."""
@@ -239,6 +243,7 @@ class Cleaner:
     def _chosen(self, job: _Job) -> AcidDirectory:
         """What a reader would choose of what the compaction has looked at and made."""
         read_hidden = hidden_reader(self.files, job.root)
+        own = self.store.valid_txns()
         listing = self.files.listing(job.root)
         later: Mapping[str, bool] = {
             name: self._is_later(job, name, read_hidden)
@@ -252,6 +257,7 @@ class Cleaner:
             read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
             read_hidden=read_hidden,
             whole_ranges=job.table.is_insert_only,
+            own=own,
         )
 
     def _is_later(self, job: _Job, name: str, read: Callable[[str], bytes | None]) -> bool:
@@ -266,11 +272,16 @@ class Cleaner:
             return True
         if job.compaction.request.type is not CompactionType.MINOR or not isinstance(parsed, Base):
             return False
-        return parsed.write_id == top and _is_compacted(read(f"{name}/{METADATA_FILE}"))
+        return parsed.write_id == top and (
+            parsed.visibility_txn_id != NO_VISIBILITY
+            or _is_compacted(read(f"{name}/{METADATA_FILE}"))
+        )
 
     def _remove(self, job: _Job, paths: tuple[str, ...]) -> None:
         """Removes directories and original files, by paths in the job's directory."""
         io, root = self.files, job.root
+        if not io.renames(root):
+            return self._remove_slowly(job, paths)
         txn_id = job.compaction.txn_id or TxnId(1)
         directories = [path for path in paths if is_reserved(path.partition("/")[0])]
         crash_points.reached("cleaning claimed")
@@ -287,6 +298,28 @@ class Cleaner:
         crash_points.reached("obsolete hidden")
         for path in hidden:
             io.delete_tree(path)
+
+    def _remove_slowly(self, job: _Job, paths: tuple[str, ...]) -> None:
+        """Removes them where nothing can be renamed, some files at a time: each time the store says
+        that it is still the table or partition whose they are, and others wait for no more than
+        that.
+        """
+        io, root = self.files, job.root
+        directories = {path for path in paths if is_reserved(path)}
+        files = [
+            file.path
+            for file in io.list_files(root)
+            if file.path in paths or file.path.partition("/")[0] in directories
+        ]
+        crash_points.reached("cleaning claimed")
+        for first in range(0, len(files), _FILES_AT_ONCE):
+            with self.store.cleaning(job.compaction, job.table, job.partition):
+                some = [f"{root}/{file}" for file in files[first : first + _FILES_AT_ONCE]]
+                in_parallel(io.delete_file, some)
+            crash_points.reached("some obsolete removed")
+        with self.store.cleaning(job.compaction, job.table, job.partition):
+            for path in directories:  # a few hidden files are left
+                io.delete_tree(f"{root}/{path}")
 
     def _succeed(self, compaction: Compaction) -> bool:
         self.store.mark_cleaned(compaction.compaction_id)

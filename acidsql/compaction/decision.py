@@ -27,7 +27,7 @@ from acidsql.acid.write_ids import (
     ValidTxnList,
     ValidWriteIdList,
 )
-from acidsql.catalog.attached import is_overlay, seen_txns
+from acidsql.catalog.attached import is_attached, is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction import DELTAS
@@ -246,8 +246,10 @@ def directory_of(
         write_ids = store.valid_write_ids(table.name, txns)
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
-    seen = seen_txns(table, store.seen_compactions(txns))
-    return acid_directory(io, root, compactors, seen, events=table.is_full_acid)
+    compactions = store.seen_compactions(txns)
+    own = store.valid_txns if compactions is None and not is_attached(table) else None
+    seen = seen_txns(table, compactions)
+    return acid_directory(io, root, compactors, seen, events=table.is_full_acid, own=own)
 
 
 def facts_of(

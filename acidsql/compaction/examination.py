@@ -108,6 +108,7 @@ def table_health(
         write_ids=write_ids,
         compactions=entries,
         small_size=small_size,
+        renames=io.renames(path_of(table.location)),
     )
     return _with_others(store, settings, health)
 

@@ -119,7 +119,7 @@ class TableHealth:
     partitions of a table that has some. ``compactions``: the table's entries in the queue and its
     history; ``blockers``: what keeps the cleaner from removing what is obsolete, in words;
     ``mends``: commands that make it better; ``small_size``: the bytes under which a file was
-    counted as small.
+    counted as small; ``renames``: a directory there gets its name in one step.
     """
 
     name: str
@@ -138,6 +138,7 @@ class TableHealth:
     blockers: tuple[str, ...] = ()
     mends: tuple[str, ...] = ()
     small_size: int = SMALL_BYTES
+    renames: bool = True
 
     @property
     def kind(self) -> str:

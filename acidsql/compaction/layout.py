@@ -119,7 +119,8 @@ def take_layout(
     listing = io.listing(root)
     hidden = tuple(hidden_entries(io, root, txns)) if hides else ()
     try:
-        chosen = acid_directory(io, root, write_ids, events=events, listing=listing)
+        own = None if txns is None else lambda: txns
+        chosen = acid_directory(io, root, write_ids, events=events, listing=listing, own=own)
     except (FormatError, SnapshotTooOldError) as error:
         laid = tuple(_laid(listing, {}, State.UNDECIDED))
         return Layout(root=root, directories=laid, hidden=hidden, problem=_words(error))

@@ -11,7 +11,7 @@ import datetime
 import html
 from collections.abc import Iterable, Iterator, Sequence
 
-from acidsql.catalog.attached import ASSUMED, FROM, OLD_EVENTS
+from acidsql.catalog.attached import ASSUMED, FROM, OLD_EVENTS, is_attached
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
 from acidsql.lazy_dataclass import dataclass
@@ -55,6 +55,11 @@ ASCII = Marks(
 )
 
 
+_WITH_TXN = (
+    "with the compaction's transaction (_v0000021), as nothing can be renamed there: Hive 4 reads"
+    " them, Hive 3.1 does not"
+)
+
 # ---- words
 
 
@@ -81,6 +86,8 @@ def facts(health: TableHealth) -> list[Fact]:
         rows.append(("files", "kept", f"{dropped}, for who reads it still, {size}"))
     if health.write_ids is not None:
         rows += _of_write_ids(health)
+        if not (health.renames or health.table is None or is_attached(health.table)):
+            rows.append(("compaction", "names", _WITH_TXN))
         rows += _of_initiator(health)
         rows += [_entry(entry) for entry in health.compactions[-_MOST_LINES:]]
         rows += [("cleaner", "waits because", why) for why in health.blockers[:_MOST_LINES]]

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 from acidsql import crash_points
 from acidsql.acid.ids import WriteId
 from acidsql.acid.listed import AcidDirectory
-from acidsql.acid.paths import Base
+from acidsql.acid.paths import NO_VISIBILITY, Base
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
@@ -52,6 +53,7 @@ from acidsql.txn.compactions import (
     OpenedCompaction,
 )
 from acidsql.txn.heartbeat import Heartbeat
+from acidsql.txn.leftovers import OF_COMPACTION
 from acidsql.txn.manager import OperationType, TxnComponent
 
 
@@ -153,14 +155,17 @@ class Worker:
             self._settings.number("hive.txn.timeout") / 2,
         )
         beat.start()
+        unseen: list[tuple[Settings, Merged]] = []
         try:
             crash_points.reached("compaction opened")
-            highest = self._compact(entry, opened)
+            highest = self._compact(entry, opened, unseen)
         finally:
             beat.stop()
         crash_points.reached("compaction done")
         self._store.finish_compaction(entry.compaction_id, highest, lease=entry.lease)
         crash_points.reached("compaction finished")
+        for settings, merged in unseen:
+            self._count(settings, subject, merged)
 
     # ---- what is asked for
 
@@ -191,28 +196,30 @@ class Worker:
         reason = refusal(table, entry.request.type)
         if reason is not None:
             raise _RefusedError(reason)
-        if not self._files.renames(subject.root):
-            raise _RefusedError(
-                f"directories of {subject.root} cannot be renamed, so that a reader could see half"
-                " of the result"
-            )
 
     # ---- carrying out
 
-    def _compact(self, entry: Compaction, opened: OpenedCompaction) -> WriteId | None:
+    def _compact(
+        self,
+        entry: Compaction,
+        opened: OpenedCompaction,
+        unseen: list[tuple[Settings, Merged]],
+    ) -> WriteId | None:
         """Merges until nothing is left to merge: a minor compaction takes many deltas in steps.
-        Returns the write id of its own that it took, if it did.
+        Returns the write id of its own that it took, if it did. ``unseen``: takes what is to be
+        counted once it is committed.
         """
         # Behind the write ids: columns that committed rows have are the table's by now.
         subject = self._find(entry)
         if subject is None:
             return None
-        if entry.request.type is not CompactionType.MINOR:
-            with suppress(Error):  # what they tell of may be gone with the rows that were deleted
-                self._store.forget_doubted_columns(subject.table, subject.partition)
-        with suppress(Error, OSError):
-            remove_staging(self._store, self._files, subject.table)
-        remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)
+        renames = self._files.renames(subject.root)
+        if not renames and opened.visibility != NO_VISIBILITY:
+            raise _RefusedError(
+                f"directories of {subject.root} cannot be renamed, and what comes late of a worker"
+                " that has died would be seen once Hive forgets its transaction"
+            )
+        self._prepare(entry, subject, opened, renames=renames)
         settings = overridden_settings(self._settings, subject.table, entry.request.properties)
         seen = self._look(subject, opened)
         self._check_whole(subject, opened)
@@ -221,16 +228,45 @@ class Worker:
             inputs = self._under_own_write_id(entry, subject, seen, opened)
         if inputs is None and not (seen.obsolete or seen.aborted):
             raise _RefusedError(NOT_ENOUGH)
+        if inputs is not None and not renames:
+            self._announce(entry, opened)
         while inputs is not None:
-            merge = _merge(entry, subject, opened, inputs)
+            merge = replace(_merge(entry, subject, opened, inputs), renames=renames)
             merged = self._merge(entry, settings, merge)
             if not self._is_overwritten(subject, inputs):
-                self._count(settings, subject, merged)
+                if renames:
+                    self._count(settings, subject, merged)
+                else:
+                    unseen.append((settings, merged))
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
                 return inputs.max_write_id if inputs.has_own_write_id else None
             inputs = self._choose(entry, subject, self._look(subject, opened), opened, settings)
         return None
+
+    def _prepare(
+        self, entry: Compaction, subject: _Subject, opened: OpenedCompaction, *, renames: bool
+    ) -> None:
+        """Takes away what earlier ones have left."""
+        if entry.request.type is not CompactionType.MINOR:
+            with suppress(Error):  # what they tell of may be gone with the rows that were deleted
+                self._store.forget_doubted_columns(subject.table, subject.partition)
+        with suppress(Error, OSError):
+            remove_staging(self._store, self._files, subject.table)
+        if renames:
+            remove_left_halves(self._files, subject.table, subject.root, opened.txn_id)
+
+    def _announce(self, entry: Compaction, opened: OpenedCompaction) -> None:
+        """Puts on record that there may be directories with the transaction in their names, until
+        it is committed, or somebody has removed them.
+        """
+        component = TxnComponent(
+            table=entry.request.table,
+            partition=entry.request.partition,
+            operation=OperationType.COMPACT,
+            write_id=OF_COMPACTION,
+        )
+        self._store.add_components(opened.txn_id, [component])
 
     def _under_own_write_id(
         self, entry: Compaction, subject: _Subject, seen: AcidDirectory, opened: OpenedCompaction
@@ -261,6 +297,7 @@ class Worker:
             opened.write_ids,
             seen_txns(subject.table, opened.txns),
             events=subject.table.is_full_acid,
+            own=lambda: opened.txns,  # and what it has written itself
         )
 
     def _check_whole(self, subject: _Subject, opened: OpenedCompaction) -> None:
@@ -315,8 +352,15 @@ class Worker:
         store, table = self._store, subject.table
         txns = store.valid_txns()
         write_ids = store.valid_write_ids(table.name, txns)
-        seen = seen_txns(table, store.seen_compactions(txns))
-        now = acid_directory(self._files, subject.root, write_ids, seen, events=table.is_full_acid)
+        compactions = store.seen_compactions(txns)
+        now = acid_directory(
+            self._files,
+            subject.root,
+            write_ids,
+            seen_txns(table, compactions),
+            events=table.is_full_acid,
+            own=store.valid_txns if compactions is None else None,
+        )
         base = None if now.base is None else now.base.name
         return isinstance(base, Base) and base.write_id > inputs.max_write_id
 

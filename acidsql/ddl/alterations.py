@@ -10,7 +10,7 @@ from acidsql.catalog.model import Table
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.locations import at_span
-from acidsql.ddl.moves import Moves, moves_noted
+from acidsql.ddl.moves import Moves, moves_noted, step_of
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error
@@ -47,7 +47,7 @@ def _is_stored(warehouse: Warehouse, after: Table) -> bool:
 
 def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
     """Renames a table. Its directory moves inside the metastore's transaction, which keeps writers
-    from beginning, and back again if that fails.
+    from beginning, and back again if that fails; where it is copied, that comes before.
 
     Killed before that commits, the table keeps its name, and the next statement of anybody moves
     its directory back. Hive: HiveAlterHandler.alterTable.
@@ -70,10 +70,11 @@ def rename_table(warehouse: Warehouse, action: BoundRenameTable) -> Result:
         check_apart(warehouse, after, formerly=before)
         with moves_noted(warehouse, {after.location: before.location}):
             try:
-                warehouse.store.rename_table(before, after, move=move)
+                step = step_of(warehouse.files, [before.location], move)
+                warehouse.store.rename_table(before, after, move=step)
             except BaseException:
                 if not _is_stored(warehouse, after):
-                    moves.undo()
+                    moves.undo(warehouse.store)
                 raise
             moves.end()
     return done()
@@ -126,10 +127,13 @@ def convert_table(warehouse: Warehouse, action: BoundConvertTable) -> Result:
         for location in locations:
             check_originals(warehouse.files, after, location, moving_to=action.directory)
     try:
-        warehouse.store.alter_table(before, after, move=None if action.directory is None else move)
+        step = None
+        if action.directory is not None:
+            step = step_of(warehouse.files, locations, move, into=action.directory)
+        warehouse.store.alter_table(before, after, move=step)
     except BaseException:
         if not _is_stored(warehouse, after):
-            moves.undo()
+            moves.undo(warehouse.store)
         raise
     moves.end()
     return done()

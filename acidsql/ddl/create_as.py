@@ -50,7 +50,8 @@ def _create_at(warehouse: Warehouse, action: BoundCreateTableAs, snapshots: Snap
     engine, io = warehouse.engine, warehouse.files
     asked, insert = new_table(action, engine.new_columns(action.query, snapshots))
     table = warehouse.store.planned_table(asked, located=action.location_span is not None)
-    first = plan_insert(replace(insert, table=table), warehouse.settings)
+    insert = replace(insert, table=table)
+    first = plan_insert(insert, warehouse.settings, spark=engine.spark_at_hand)
     check_runnable(first)
     notes = (*planned_words(asked, table), *check_location(warehouse, table, action.location_span))
     with file_errors("CREATE TABLE"):

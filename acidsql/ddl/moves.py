@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+from acidsql.acid.listed import FileEntry
+from acidsql.commit.dropped import move_back
+from acidsql.commit.unit_of_work import Store
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import Error
+from acidsql.errors import Error, WriteConflictError
 from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import parent
 
@@ -33,6 +36,39 @@ def moves_noted(warehouse: Warehouse, moves: Mapping[str, str]) -> Iterator[None
         raise
     with suppress(Error):
         store.forget_directories([path for paths in noted.values() for path in paths])
+
+
+def step_of(
+    io: FileIO, locations: Sequence[str], move: Callable[[], None], *, into: str = ""
+) -> Callable[[], None]:
+    """What the store does for a move of these directories while nobody else can change it: the
+    move, where that takes one step.
+
+    Else it is made now, as a copy, while the statement's lock alone keeps others away; and what is
+    left to do is to see that what was copied is still all there is: WriteConflictError if not.
+    ``into``: the directory in each of them to which the copies go.
+    """
+    if all(map(io.renames, locations)):
+        return move
+
+    def files() -> list[list[FileEntry]]:
+        listed = (io.list_files(location) for location in locations)
+        return [[f for f in of if not (into and f.path.startswith(f"{into}/"))] for of in listed]
+
+    with file_errors("the copy"):
+        before = files()
+    move()
+
+    def check() -> None:
+        with file_errors("the copy"):
+            now = files()
+        if now != before:
+            raise WriteConflictError(
+                "files were written or removed while they were copied",
+                hint="Run the statement again.",
+            )
+
+    return check
 
 
 class Moves:
@@ -80,11 +116,18 @@ class Moves:
             for old, _ in self._done:
                 self._io.end_move(old)
 
-    def undo(self) -> None:
-        """ExecutionError that names what could not be moved back."""
+    def undo(self, store: Store) -> None:
+        """Moves all back that nobody else has moved back meanwhile: this process may have stood
+        still. ExecutionError that names what could not be moved.
+        """
         for old, new in reversed(self._done):
             with file_errors(f'{self._statement} failed and moving "{new}" back to "{old}"'):
-                self._io.undo_move(old, new)
+                if not self._io.renames(new):
+                    self._io.undo_move(old, new)
+                    continue
+                with store.alone():
+                    if self._io.exists(new):
+                        move_back(self._io, new, old)
         for path in self._created:
             with file_errors(self._statement):
                 self._io.remove_empty_directory(path)

@@ -26,7 +26,7 @@ from acidsql.ddl.locations import (
     ids_at,
     lies_elsewhere,
 )
-from acidsql.ddl.moves import Moves, moves_noted
+from acidsql.ddl.moves import Moves, moves_noted, step_of
 from acidsql.ddl.repair import repair_table
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
@@ -152,7 +152,7 @@ def drop_partitions(warehouse: Warehouse, action: BoundDropPartitions) -> None:
             warehouse.store.drop_partitions(table, action.partitions, take_away=hiding.hide)
         except BaseException:
             if hiding.moves.any and all(_is_there(warehouse, table, p) for p in hiding.dropped):
-                hiding.moves.undo()
+                hiding.moves.undo(warehouse.store)
             raise
         crash_points.reached("partitions dropped")
         kept = warehouse.store.kept(hiding.left)
@@ -224,12 +224,12 @@ def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None
     stays = before.location == after.location
     with nullcontext() if stays else moves_noted(warehouse, {after.location: before.location}):
         try:
-            warehouse.store.alter_partition(
-                table, before, after, move=lambda: _move(warehouse.files, moves, action)
-            )
+            io = warehouse.files
+            step = step_of(io, [before.location], lambda: _move(io, moves, action))
+            warehouse.store.alter_partition(table, before, after, move=step)
         except BaseException:
             if moves.any and _is_there(warehouse, table, before):
-                moves.undo()
+                moves.undo(warehouse.store)
             raise
         if moves.any:
             moves.end()

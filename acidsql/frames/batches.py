@@ -24,11 +24,14 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """The rows of a frame. ``index``: the names of a pandas frame's index, which is not read."""
+    """The rows of a frame. ``index``: the names of a pandas frame's index, which is not read.
+    ``held``: they lie in memory as long as the frame does.
+    """
 
     schema: pa.Schema
     rows: Iterator[pa.RecordBatch]
     index: tuple[str, ...] = ()
+    held: bool = False
 
 
 class _Begun:
@@ -86,7 +89,7 @@ def batches_of(frame: Any, *, only_schema: bool = False) -> Batches:
             return Batches(schema=frame.schema, rows=rows)
         case pa.Table():
             batches = frame.to_batches(max_chunksize=BATCH_ROWS)
-            return Batches(schema=frame.schema, rows=iter(batches))
+            return Batches(schema=frame.schema, rows=iter(batches), held=True)
         case pa.RecordBatch():
             return batches_of(pa.Table.from_batches([frame]))
     if _is_of(frame, "pandas"):

@@ -1,8 +1,10 @@
-"""The rows of a frame as one ORC file, which both engines read as they read a table's. A batch and
-a stripe of them lie in memory, however many there are.
+"""The rows of a frame while statements read them: in memory as long as they are few or are there
+anyway, else as one ORC file, which both engines read as they read a table's; of that a batch and a
+stripe lie in memory, however many rows there are. Spark reads the file, so what waits in memory
+becomes one when it is asked for.
 
-The file is the statement's own: a stream is read once whatever is run again, and a frame that its
-owner changes meanwhile stays what it was.
+They are the statement's own: a stream is read once whatever is run again, and a frame that has a
+name stays what it was, whatever its owner does with it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Self
 from weakref import finalize
 
@@ -27,21 +30,28 @@ from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
 from acidsql.frames.matching import by_lower_name
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.stored import arrow_schema
-from acidsql.storage.unload.orc_rows import OrcRows
+from acidsql.storage.unload.orc_rows import OrcRows, check_writable
+from acidsql.storage.waiting_rows import wait
 
+HELD_BYTES = 64 << 20
+"""The most bytes of a frame's rows that lie in memory, beside those that lie there anyway."""
 _FILE, _PREFIX = "000000_0", "acidsql-frame-"
+_WHOSE = "the frame"
 _HAND_IN = "Hand the frame in as one of Spark's: spark.createDataFrame(frame)."
 
 
 class Frame:
     """Rows that were given to a session, as a relation of its queries. Its file goes when nobody
-    has the frame any more, at the end of the process at the latest.
+    has the frame any more, at the end of the process at the latest. ``held_bytes``: the most that
+    may lie in memory.
     """
 
-    def __init__(self, table: Table, spool: _Spool, batches: Batches) -> None:
+    def __init__(self, table: Table, spool: _Spool, batches: Batches, held_bytes: int) -> None:
         self.table = table
         self.rows = 0
         self._spool = spool
+        self._held_bytes = held_bytes
+        self._held: list[pa.RecordBatch] | None = None
         self._waiting: Batches | None = batches
         self._finalize = finalize(self, _remove, table.location, os.getpid())
 
@@ -55,24 +65,37 @@ class Frame:
         *,
         only_schema: bool = False,
     ) -> Self:
-        """Reads a frame. ``columns``: what its values are to be stored in, by name; columns of
-        other names are what they are. DataError, BindError, InterfaceError; then nothing is left.
+        """Reads a frame into a file. ``columns``: what its values are to be stored in, by name;
+        columns of other names are what they are. DataError, BindError, InterfaceError; then nothing
+        is left.
         """
         batches = batches_of(frame, only_schema=only_schema)
-        return cls.of_batches(name, batches, directory, columns)
+        return cls.of_batches(name, batches, directory, columns, held_bytes=0)
 
     @classmethod
     def of_batches(
-        cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
+        cls,
+        name: str,
+        batches: Batches,
+        directory: str,
+        columns: Sequence[Column] = (),
+        *,
+        held_bytes: int = HELD_BYTES,
     ) -> Self:
-        """Reads a frame whose columns are known: see ``of``."""
-        frame = cls.unread(name, batches, directory, columns)
+        """Reads a frame whose columns are known, for one statement: see ``of``."""
+        frame = cls.unread(name, batches, directory, columns, held_bytes=held_bytes)
         frame.read()
         return frame
 
     @classmethod
     def unread(
-        cls, name: str, batches: Batches, directory: str, columns: Sequence[Column] = ()
+        cls,
+        name: str,
+        batches: Batches,
+        directory: str,
+        columns: Sequence[Column] = (),
+        *,
+        held_bytes: int = HELD_BYTES,
     ) -> Self:
         """A frame whose rows are there once it was ``read``. BindError for its columns."""
         spool = _Spool.of(batches, columns)
@@ -82,7 +105,7 @@ class Frame:
             location=_folder(directory),
             kind=TableKind.FRAME,
         )
-        return cls(table, spool, batches)
+        return cls(table, spool, batches, held_bytes)
 
     def read(self) -> None:
         """Reads the rows, if they are not here yet; a frame that fails is closed."""
@@ -90,14 +113,48 @@ class Frame:
         if batches is None:
             return
         try:
-            path = os.path.join(self.table.location, _FILE)
-            self.rows = self._spool.write(path, batches.rows)
+            self._read(batches)
         except BaseException:
             self.close()
             raise
 
+    def _read(self, batches: Batches) -> None:
+        held: list[pa.RecordBatch] = []
+        rows = self._spool.fitting(batches.rows)
+        weight = 0
+        for batch, own_bytes in rows:
+            self.rows += batch.num_rows
+            held.append(batch)
+            weight += own_bytes if batches.held and self._held_bytes else batch.nbytes
+            if weight > self._held_bytes:
+                self._write(chain(held, self._counted(rows)))
+                return
+        self._held = held
+        wait(self.table.location, self)
+        if not self._held_bytes:
+            self.to_file()
+
+    def _counted(self, rows: Iterable[tuple[pa.RecordBatch, int]]) -> Iterator[pa.RecordBatch]:
+        for batch, _ in rows:
+            self.rows += batch.num_rows
+            yield batch
+
+    def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._spool.write(os.path.join(self.table.location, _FILE), batches)
+
+    def waiting(self) -> Sequence[pa.RecordBatch] | None:
+        """See ``WaitingRows``."""
+        return self._held
+
+    def to_file(self) -> None:
+        """See ``WaitingRows``."""
+        if self._held is not None:
+            self._write(self._held)
+            self._held = None
+
     def close(self) -> None:
-        """Takes the file away; closing twice is no error."""
+        """Takes the rows and the file away; closing twice is no error."""
+        self._held = None
         self._finalize()
 
 
@@ -144,22 +201,35 @@ class _Spool:
             wanted.append(target)
         return cls(columns=tuple(own), targets=tuple(wanted))
 
-    def write(self, path: str, batches: Iterator[pa.RecordBatch]) -> int:
-        """Writes the rows and counts them. DataError names the first value that does not fit."""
-        rows = 0
-        schema = arrow_schema(self.columns)
-        file = OrcRows(path, self.columns, "snappy", whose="the frame", hint=_HAND_IN)
+    def write(self, path: str, batches: Iterable[pa.RecordBatch]) -> None:
+        """Writes rows that fit."""
+        file = OrcRows(path, self.columns, "snappy", whose=_WHOSE, hint=_HAND_IN)
         try:
             for batch in batches:
                 interrupts.check()
-                if batch.num_rows:
-                    file.write(self._table(batch, rows, schema))
-                    rows += batch.num_rows
+                file.write(pa.Table.from_batches([batch]))
         finally:
             file.close()
-        return rows
 
-    def _table(self, batch: pa.RecordBatch, first: int, schema: pa.Schema) -> pa.Table:
+    def fitting(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """The rows as they are stored, and how many bytes of them are not the given ones. DataError
+        names the first value that does not fit; UnsupportedStatementError for times that Arrow's
+        writer cannot write.
+        """
+        rows = 0
+        schema = arrow_schema(self.columns)
+        for batch in batches:
+            interrupts.check()
+            if batch.num_rows:
+                arrays = self._arrays(batch, rows)
+                pairs = zip(arrays, batch.columns, strict=True)
+                own_bytes = sum(one.nbytes for one, given in pairs if _is_new(one, given))
+                fitting = pa.RecordBatch.from_arrays(arrays, schema=schema)
+                check_writable(pa.Table.from_batches([fitting]), whose=_WHOSE, hint=_HAND_IN)
+                yield fitting, own_bytes
+                rows += batch.num_rows
+
+    def _arrays(self, batch: pa.RecordBatch, first: int) -> list[pa.Array]:
         arrays = []
         for ordinal, (column, target) in enumerate(zip(self.columns, self.targets, strict=True)):
             hive_type = column.type if target is None else target.type
@@ -168,7 +238,12 @@ class _Spool:
             except MisfitError as misfit:
                 raise _misfit(misfit, column, target, first) from None
             arrays.append(array)
-        return pa.Table.from_arrays(arrays, schema=schema)
+        return arrays
+
+
+def _is_new(array: pa.Array, given: pa.Array) -> bool:
+    """Whether an array has memory of its own."""
+    return bool(array.type != given.type or pa.types.is_nested(array.type))
 
 
 def _type_of(name: str, kind: pa.DataType) -> HiveType:

@@ -20,7 +20,7 @@ from acidsql.metastore.calls.daemons import EmbeddedDaemons
 from acidsql.metastore.calls.leftovers import EmbeddedLeftovers
 from acidsql.metastore.calls.statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path
-from acidsql.metastore.store import Clock, Create
+from acidsql.metastore.store import PATIENCE_SECONDS, Clock, Create
 from acidsql.metastore.stores import open_store
 from acidsql.metastore.stores.database_file import OWNER_ONLY
 from acidsql.utf8 import check_text
@@ -50,7 +50,8 @@ class EmbeddedMetastore(
     are deleted so by the transactions that wait for them. A compactor's worker without a heartbeat
     for ``worker_timeout_seconds`` loses its entry; one that no pool has served for
     ``pool_timeout_seconds`` is anybody's. ``mode``: of a store that is made, as for chmod.
-    ``durable``, ``create``: see open_store. MetastoreError if the warehouse cannot be used.
+    ``durable``, ``patience_seconds``, ``create``: see open_store. MetastoreError if the warehouse
+    cannot be used.
     """
 
     def __init__(
@@ -68,11 +69,18 @@ class EmbeddedMetastore(
         pool_timeout_seconds: float = POOL_TIMEOUT_SECONDS,
         mode: int = OWNER_ONLY,
         durable: bool = True,
+        patience_seconds: float = PATIENCE_SECONDS,
         create: Create = Create.OPEN,
     ) -> None:
         self.warehouse = warehouse_path(warehouse)
         store = open_store(
-            self.warehouse, metastore, mode=mode, clock=clock, durable=durable, create=create
+            self.warehouse,
+            metastore,
+            mode=mode,
+            clock=clock,
+            durable=durable,
+            patience_seconds=patience_seconds,
+            create=create,
         )
         EmbeddedCatalog.__init__(self, store)
         EmbeddedStatistics.__init__(self, store)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from typing import ClassVar
 
-from acidsql.errors import InternalError, MetastoreError
+from acidsql.errors import InternalError, MetastoreBusyError, MetastoreError
 from acidsql.metastore.process import no_fork, watch
 from acidsql.metastore.schema import (
     changed_error,
@@ -31,6 +31,9 @@ from acidsql.txn.readers import UnwritableError
 
 Clock = Callable[[], float]
 """Gives epoch seconds."""
+
+PATIENCE_SECONDS = 30.0
+"""How long a writer waits for another."""
 
 VERSION_OF_STORE = select(VERSION.c.SCHEMA_VERSION).where(VERSION.c.VER_ID == 1)
 
@@ -198,6 +201,8 @@ class Store(ABC):
             try:
                 connection.commit()
             except self.errors as error:
+                if self._is_busy(error):
+                    raise
                 raise CommitFailedError(
                     f'the metastore "{self.name}" did not confirm a commit: {self._reason(error)}'
                 ) from error
@@ -236,10 +241,18 @@ class Store(ABC):
     def _error(self, verb: str, error: BaseException | None) -> MetastoreError:
         reason = self._reason(error)
         hint = next((hint for mark, hint in self.hints if mark in reason), None)
-        is_full = any(mark in reason for mark in self.full)
-        return (UnwritableError if is_full else MetastoreError)(
-            f'the metastore "{self.name}" could not be {verb}: {reason}', hint=hint
-        )
+        kind: type[MetastoreError] = MetastoreError
+        if self._is_busy(error):
+            kind = MetastoreBusyError
+        elif any(mark in reason for mark in self.full):
+            kind = UnwritableError
+        return kind(f'the metastore "{self.name}" could not be {verb}: {reason}', hint=hint)
+
+    @abstractmethod
+    def _is_busy(self, error: BaseException | None) -> bool:
+        """Whether a database's error says that others were in the way for too long, or this process
+        was in theirs: its transaction was not begun, or is rolled back.
+        """
 
     def _reason(self, error: BaseException | None) -> str:
         """A database's error as text that may be shown."""

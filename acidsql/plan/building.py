@@ -14,7 +14,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.plan.counting import row_count
-from acidsql.plan.engines import INSERT_SHARE, Engines, engines, only_spark
+from acidsql.plan.engines import INSERT_SHARE, Engines, SparkAtHand, engines, only_spark
 from acidsql.plan.operators import (
     Check,
     CheckOnce,
@@ -193,9 +193,11 @@ def _left_to_spark(why: NotHere, allowed: Engines) -> Operators:
 # ---- INSERT, LOAD DATA, UPDATE, DELETE
 
 
-def change_operators(action: ChangeAction, settings: Settings) -> Operators:
-    """How the rows of a statement come to be and become files."""
-    allowed = engines(settings)
+def change_operators(
+    action: ChangeAction, settings: Settings, spark: SparkAtHand | None = None
+) -> Operators:
+    """How the rows of a statement come to be and become files. ``spark``: see ``engines``."""
+    allowed = engines(settings, spark)
     match action:
         case BoundInsert(source=BoundRows() as rows):
             return _of_literals(action, rows)
@@ -259,17 +261,37 @@ def _local_change(action: ChangeAction, query: BoundQuery, allowed: Engines) -> 
     """The driver's way of a statement, () where there is none."""
     if not allowed.changes_by_driver:
         return ()
-    inserts = isinstance(action, BoundInsert)
     if isinstance(action, BoundInsert) and isinstance(action.stores, NotHere):
         query = replace(query, local=action.stores)
     most = allowed.row_bytes
-    if most is not None and inserts:
-        most //= INSERT_SHARE
-    rows = _local_rows(query, allowed, row_bytes=most)
+    if isinstance(action, BoundInsert):
+        allowed = replace(allowed, read_bytes=allowed.load_bytes)
+    streams = isinstance(action, BoundInsert) and _streams(action, query)
+    rows = _local_rows(query, allowed, row_bytes=None if streams else most)
     if not rows:
         return ()
+    if streams:
+        rows = tuple(
+            replace(one, streams=True) if isinstance(one, LocalRows) else one for one in rows
+        )
     checks = (LocalCheck(rules=rules),) if (rules := _rules(action)) else ()
     return (*rows, *checks, WriteFiles(effect=_effect(action)))
+
+
+def _streams(action: BoundInsert, query: BoundQuery) -> bool:
+    """Whether the rows may be written while others are still to be made: into one file, in the
+    order in which a scan gives them.
+    """
+    table, tree, named = action.table, query.local, action.partition
+    one_partition = named is not None and named.values is not None
+    return (
+        table.bucketing is None
+        and (one_partition or not table.partition_columns)
+        and not returns(action)
+        and isinstance(tree, LocalQuery)
+        and tree.scan is not None
+        and not (tree.grouped or tree.windows or tree.distinct or tree.order)
+    )
 
 
 def _by_spark(action: ChangeAction, allowed: Engines) -> Operators:
@@ -395,6 +417,8 @@ def _counted(operator: Operator) -> Operator:
     match operator:
         case WriteFiles(effect=effect):
             return CountChanges(effect=effect)
+        case LocalRows():
+            return replace(operator, streams=False)
         case Job(effect=effect, once=once):
             return CountByJob(effect=effect, once=once)
         case FirstOf(ways=ways, by=by):

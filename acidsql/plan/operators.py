@@ -178,11 +178,13 @@ class SubQueryRows:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalRows:
     """The driver makes the rows of the query of what its scans read, unless it finds a value that
-    only Spark can tell, or they weigh more than ``max_bytes``.
+    only Spark can tell, or they weigh more than ``max_bytes``. ``streams``: if they are many, they
+    are made while they are written.
     """
 
     query: BoundQuery
     max_bytes: int | None = None
+    streams: bool = False
 
     words = "make the rows on the driver"
 

@@ -21,6 +21,7 @@ from acidsql.plan.building import (
     query_of,
     read_operators,
 )
+from acidsql.plan.engines import SparkAtHand
 from acidsql.plan.operators import Operators, PutInPlace, SumUp, WriteOut
 from acidsql.planner.bind.bound import (
     BoundCopyInto,
@@ -263,9 +264,11 @@ def stored_reads(plan: ReadPlan) -> tuple[TableName, ...]:
     return tuple(dict.fromkeys(t.name for t in tables if t.kind is not TableKind.FRAME))
 
 
-def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat: a case for each kind)
+def plan(  # noqa: C901 (flat: a case for each kind)
+    bound: BoundStatement, settings: Settings, spark: SparkAtHand | None = None
+) -> Plan:
     """The plan of one bound statement under these settings. Statement ids start at 0 in each
-    transaction.
+    transaction. ``spark``: what would load rows in the driver's place.
     """
     match bound:
         case BoundQuery():
@@ -276,30 +279,30 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
         case BoundUnload(query=query, into=into):
             return ReadPlan(query=query, operators=read_operators(query, settings), into=into)
         case BoundInsert() | BoundLoad():
-            return plan_insert(bound, settings)
+            return plan_insert(bound, settings, spark=spark)
         case BoundUpdate():
             return plan_update(bound, settings)
         case BoundDelete():
             return plan_delete(bound, settings)
         case BoundMultiInsert():
             legs = tuple(
-                plan_insert(leg, settings, StatementId(number))
+                plan_insert(leg, settings, StatementId(number), spark=spark)
                 for number, leg in enumerate(bound.legs)
             )
             return MultiInsertPlan(legs=legs, span=bound.span)
         case BoundCopyInto(legs=inserts, making=making):
             legs = tuple(
-                plan_insert(leg, settings, StatementId(number))
+                plan_insert(leg, settings, StatementId(number), spark=spark)
                 for number, leg in enumerate(inserts)
             )
             return MultiInsertPlan(legs=legs, span=bound.span, making=making)
         case BoundMerge():
             return plan_merge(bound, settings)
         case BoundDryRun():
-            inner = plan(bound.statement, settings)
+            inner = plan(bound.statement, settings, spark)
             return DryRunPlan(plan=cast(ChangePlan | CatalogCommand | SessionCommand, inner))
         case BoundExplain():
-            return ExplainPlan(plan=plan(bound.statement, settings), mode=bound.mode)
+            return ExplainPlan(plan=plan(bound.statement, settings, spark), mode=bound.mode)
         case BoundSet() | BoundReset():
             return SessionCommand(action=bound)
         case BoundShowTransactions() | BoundShowTransaction() | BoundShowLocks():
@@ -313,10 +316,14 @@ def plan(bound: BoundStatement, settings: Settings) -> Plan:  # noqa: C901 (flat
 
 
 def plan_insert(
-    bound: BoundInsert | BoundLoad, settings: Settings, statement_id: StatementId = _FIRST
+    bound: BoundInsert | BoundLoad,
+    settings: Settings,
+    statement_id: StatementId = _FIRST,
+    *,
+    spark: SparkAtHand | None = None,
 ) -> WritePlan:
     sink = Sink(kind=SinkKind.INSERT, statement_id=statement_id, overwrite=bound.overwrite)
-    return _write(bound, (sink,) if bound.table.is_transactional else (), settings)
+    return _write(bound, (sink,) if bound.table.is_transactional else (), settings, spark)
 
 
 def plan_update(bound: BoundUpdate, settings: Settings) -> WritePlan:
@@ -338,8 +345,9 @@ def _write(
     action: BoundInsert | BoundLoad | BoundUpdate | BoundDelete,
     sinks: tuple[Sink, ...],
     settings: Settings,
+    spark: SparkAtHand | None = None,
 ) -> WritePlan:
-    operators = change_operators(action, settings)
+    operators = change_operators(action, settings, spark)
     returning = None if isinstance(action, BoundLoad) else _returned(action.returning, settings)
     return WritePlan(
         table=action.table, action=action, sinks=sinks, operators=operators, returning=returning

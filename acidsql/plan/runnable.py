@@ -15,7 +15,7 @@ from acidsql.plan.plans import (
     ReadPlan,
     WritePlan,
 )
-from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundRead, MergeAction
+from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundRead
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs, BoundReplaceTable
 from acidsql.planner.bind.tables import loads_files, unenforced, unreadable
 
@@ -45,7 +45,7 @@ def check_runnable(plan: Plan) -> None:  # noqa: C901 (flat: a case for each kin
         case MergePlan(merge=merge):
             _check_table(merge.table, merge.span)
             _check_reads(merge.reads)
-            if any(clause.action is not MergeAction.DELETE for clause in merge.clauses):
+            if any(clause.makes_rows for clause in merge.clauses):
                 _check_enforced(merge.table, merge.span)
 
 

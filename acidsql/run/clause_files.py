@@ -52,12 +52,16 @@ def _write_clauses(
         return counted(plan, {}, path="small")
     files: list[EventFile] = []
     counts: dict[int, int] = {}
+    deleted: list[pa.Table] = []
     for number, sink in _targets(plan, target):
         of_clause = _of_clause(plan, number, changes, inserts)
         counts[number] = of_clause.num_rows
+        if target.returns and not plan.merge.clauses[number].makes_rows:
+            deleted += driver_writer.old_rows(sink, of_clause)
         for values, part in by_values(target.table, of_clause) if of_clause.num_rows else ():
             files += _files(plan, number, sink.at(values), part)
-    return driver_writer.write_files(io, target, files, counted(plan, counts, path="small"))
+    written = driver_writer.write_files(io, target, files, counted(plan, counts, path="small"))
+    return replace(written, returned=(*written.returned, *deleted)) if deleted else written
 
 
 def touched_by_clauses(flow: Merging) -> Touching:

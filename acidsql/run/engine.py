@@ -22,7 +22,7 @@ from acidsql.errors import CardinalityError, Error, InternalError, UnsupportedSt
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.plan.building import counted
-from acidsql.plan.engines import engines, only_spark
+from acidsql.plan.engines import SparkAtHand, engines, only_spark
 from acidsql.plan.facts import needed_for
 from acidsql.plan.operators import Operators
 from acidsql.plan.plans import MergePlan, Plan, ReadPlan, WritePlan
@@ -97,6 +97,11 @@ class Engine:
     @property
     def started(self) -> bool:
         return self.resources.running.started
+
+    @property
+    def spark_at_hand(self) -> SparkAtHand:
+        """Whether Spark runs, and how much it does at once; starts none."""
+        return self.resources.running.at_hand
 
     @property
     def spark(self) -> SparkSession:

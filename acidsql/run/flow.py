@@ -4,7 +4,7 @@ which counts once the way has gone through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -63,14 +63,16 @@ class Flow:
 class Change(Flow):
     """INSERT, LOAD DATA, UPDATE or DELETE. ``rows`` (or ``frame``) have marks of what values lose,
     which ``counters`` count; ``values`` are those of ``rows`` as the table's types have them.
-    ``sources``: files that were found. It ends with ``written``, or ``touching`` if that is only
-    counted.
+    ``coming``: in place of ``rows``, such as they come, where they are many; ``values`` are those
+    of the last that came. ``sources``: files that were found. It ends with ``written``, or
+    ``touching`` if that is only counted.
     """
 
     leg: WritePlan | MergePlan
     target: WriteTarget
     values: list[pa.Array] = field(default_factory=list)
     counters: tuple[Counter, ...] = ()
+    coming: Iterator[pa.Table] | None = None
     warnings: tuple[Warning, ...] = ()
     sources: tuple[Source, ...] = ()
     written: Written | None = None

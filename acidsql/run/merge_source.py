@@ -26,7 +26,7 @@ from acidsql.parser.statements import Match
 from acidsql.plan.building import decided_by_source
 from acidsql.plan.merge_sql import CLAUSE, narrowed
 from acidsql.plan.plans import MergePlan
-from acidsql.planner.bind.bound import NOTHING, BoundMergeClause, MergeAction
+from acidsql.planner.bind.bound import NOTHING, BoundMergeClause
 from acidsql.planner.bind.tables import has_check, rules_of
 from acidsql.storage.key_lookup import KEY_TYPES, Keys
 from acidsql.storage.stored import arrow_schema, data_names, needs_java_writer
@@ -149,7 +149,7 @@ def inserts_are_copies(plan: MergePlan, kinds: Kinds) -> bool:
 
 
 def _copies(plan: MergePlan, clause: BoundMergeClause, kinds: Kinds) -> bool:
-    if clause.action is MergeAction.DELETE:
+    if not clause.makes_rows and not clause.values:
         return True
     pairs = list(zip(plan.table.columns, clause.copies, strict=False))
     return len(pairs) == len(plan.table.columns) and all(

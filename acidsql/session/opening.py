@@ -91,6 +91,7 @@ def opened_store(
         pool_timeout_seconds=settings.number("metastore.compactor.worker.pool.timeout"),
         mode=int(settings.text("acidsql.store.mode"), 8),
         durable=settings.flag("acidsql.durable"),
+        patience_seconds=settings.number("acidsql.store.patience"),
         create=Create(str(settings.get("acidsql.store.create"))),
     )
 

@@ -16,7 +16,14 @@ from acidsql.commit.recovery import Recovery
 from acidsql.compaction.background import Background
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import Error, ProgrammingError, Span, UnsupportedStatementError, Warning
+from acidsql.errors import (
+    Error,
+    ProgrammingError,
+    Span,
+    UnsupportedStatementError,
+    Warning,
+    not_again,
+)
 from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.nesting import placed_in
@@ -185,7 +192,7 @@ class Spine:
             if isinstance(statement, _MAKING):
                 self.store.make()
             bound = bind(statement, source, self._surroundings(warn))
-            return source, plan(bound, self.settings)
+            return source, plan(bound, self.settings, self.engine.spark_at_hand)
 
     def plan_all_rows(self, parts: tuple[str, ...], span: Span, source: str) -> ReadPlan:
         """The plan of ``SELECT * FROM name``, for who takes the rows himself: it has no steps. See
@@ -306,7 +313,7 @@ class Spine:
             case _:
                 from acidsql.plan.explain import explain
 
-                return explain(plan, self.settings, self.store, mode)
+                return explain(plan, self.settings, self.store, mode, self.engine.spark_at_hand)
 
     def _check(self, plan: Plan) -> None:
         carried = carried_out(plan)
@@ -373,7 +380,8 @@ class Spine:
         """The answer of RETURNING, of the rows that a statement has written: it is over."""
         [read] = plan.query.reads
         self.frames.fill(read.table, done.rows)
-        result = self.queries.read(plan, source)
+        with not_again():
+            result = self.queries.read(plan, source)
         self.frames.keep_for(result, plan.query.reads)
         before = done.result
         result.stats, result.warnings = before.stats, (*before.warnings, *result.warnings)

@@ -49,6 +49,7 @@ class AcidSqlDialect(default.DefaultDialect):
     supports_native_boolean = True
     supports_native_decimal = True
     supports_sequences = False
+    insert_returning = update_returning = delete_returning = True
     postfetch_lastrowid = False
     use_insertmanyvalues = False  # the cursor's executemany makes one INSERT of many rows
     div_is_floordiv = False

@@ -4,7 +4,7 @@ files of whose tables are listed and chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
 from acidsql.acid.listed import AcidDirectory, DataFile, FileEntry, names_above
 from acidsql.acid.paths import METADATA_FILE
-from acidsql.acid.snapshot import choose
+from acidsql.acid.snapshot import choose, waits_for_a_txn
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import (
     attached_write_ids,
@@ -172,6 +172,7 @@ class Visibility(Protocol):
     def compactions(self) -> ValidTxnList | None: ...
     def is_latest(self, table: TableName) -> bool: ...
     def highest_given(self, table: TableName) -> WriteId: ...
+    def txns_now(self) -> ValidTxnList: ...
     def confirm(self) -> None: ...
 
 
@@ -228,6 +229,11 @@ class Snapshots:
         """The files of a table, or of these partitions of it. FormatError for a layout that is not
         Hive's; else as ``check_unchanged``.
         """
+        if table.kind is TableKind.FRAME:
+            # most statements read no frame
+            from acidsql.storage.waiting_rows import to_file
+
+            to_file(table)
         # Before any file is looked at: what is committed later must not be seen in part.
         write_ids = self._visible.write_ids(table.name) if table.is_transactional else None
         wanted: list[tuple[str, Partition | None]] = [(path_of(p.location), p) for p in partitions]
@@ -347,14 +353,17 @@ class Snapshots:
         listing = self._io.listing(root)
         if write_ids is None:
             return PartitionSnapshot(root=root, partition=partition, files=listing.files), listing
+        compactions = self._visible.compactions()
+        knows_all = is_attached(table) or compactions is not None
         try:
             directory = acid_directory(
                 self._io,
                 root,
                 write_ids,
-                seen_txns(table, self._visible.compactions()),
+                seen_txns(table, compactions),
                 events=table.is_full_acid,
                 listing=listing,
+                own=None if knows_all else self._visible.txns_now,
             )
         except SnapshotTooOldError as error:
             unread = self._unread(table, [(root, listing)], write_ids)
@@ -476,9 +485,12 @@ def acid_directory(
     *,
     events: bool = True,
     listing: Listing | None = None,
+    own: Callable[[], ValidTxnList] | None = None,
 ) -> AcidDirectory:
     """What a reader with these ids sees of a table's or partition's directory. ``events``: files
-    may hold ACID events. ``listing``: what is there, if that is known already.
+    may hold ACID events. ``listing``: what is there, if that is known already. ``own``: asks the
+    store for its transactions, whose compactions are seen once they are committed; None for a
+    directory that none of them has written to.
     """
 
     def is_original(path: str) -> bool:
@@ -486,6 +498,11 @@ def acid_directory(
 
     read_hidden = hidden_reader(io, root)
     listed = listing or io.listing(root)
+    now = None
+    if own is not None and waits_for_a_txn(listed.directories):
+        # in this order: what is committed by then was whole before the directory is listed
+        now = own()
+        listed = io.listing(root)
     return choose(
         listed.files,
         write_ids,
@@ -495,4 +512,5 @@ def acid_directory(
         read_marker=lambda directory: read_hidden(f"{directory}/{METADATA_FILE}"),
         read_hidden=read_hidden,
         whole_ranges=not events,
+        own=now,
     )

@@ -116,7 +116,11 @@ def stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:
 
 def without_offset(array: pa.Array) -> pa.Array:
     """An array of the same values that begins at its buffers' beginning."""
-    return array.take(arrow_array(np.arange(len(array)))) if array.offset else array
+    if not array.offset:
+        return array
+    if pa.types.is_nested(array.type):
+        return array.take(arrow_array(np.arange(len(array))))
+    return pa.concat_arrays([array])
 
 
 def _stored_array(array: pa.Array, hive_type: HiveType) -> pa.Array:

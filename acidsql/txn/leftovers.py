@@ -20,6 +20,12 @@ HIDDEN = ".acidsql_"
 """What the names of directories begin with that are no table's or partition's."""
 
 
+OF_COMPACTION = WriteId(-1)
+"""Stands on record for what a compaction writes to directories that have its transaction in their
+names: its rows have write ids of others.
+"""
+
+
 def hidden_name(directory: str) -> str:
     """A hidden name in a directory, one that nothing has, for what is dropped."""
     return f"{directory}/{HIDDEN}dropped_{uuid.uuid4().hex[:16]}"
@@ -27,7 +33,8 @@ def hidden_name(directory: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortedWrite:
-    """What is on record of an aborted transaction's change of a table or partition.
+    """What is on record of an aborted transaction's change of a table or partition, or of a
+    compaction's directories there.
 
     ``is_over``: its process has ended or has given it up, so that no file of it can come any more;
     ``is_long_over``: nor by a request to a distant store that is still under way.
@@ -42,15 +49,23 @@ class AbortedWrite:
     is_long_over: bool
     record_is_whole: bool
 
+    @property
+    def is_compaction(self) -> bool:
+        return self.write_id == OF_COMPACTION
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotedDirectory:
     """A directory that is to be deleted; or, if it was ``moved_from`` another place, to be moved
     back, should it belong there still.
+
+    ``is_over``: its process has ended; else it may go on after it has stood still, and the note
+    stays.
     """
 
     location: str
     moved_from: str | None = None
+    is_over: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +101,8 @@ class Leftovers(Protocol):
 
     def noted_directories(self) -> tuple[NotedDirectory, ...]:
         """The noted directories whose process has ended; of those that are kept for readers also
-        the ones that nobody reads any more.
+        the ones that nobody reads any more, and of moves also those that have taken for so long
+        that their process may have lost its locks.
         """
 
     def is_noted(self, location: str) -> bool:

@@ -486,6 +486,10 @@ class ReadSnapshot:
             table
         )
 
+    def txns_now(self) -> ValidTxnList:
+        """The transactions as they are now, also those that its snapshot does not know of."""
+        return self._manager.valid_txns()
+
     def highest_given(self, table: TableName) -> WriteId:
         """The highest write id that was given out by now."""
         return highest_given(self._manager, table)

@@ -711,6 +711,41 @@ def test_layouts_nobody_can_read(path: str) -> None:
         reads_all(path)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "txns", "base"),
+    [
+        (["delta_1_1_0", "delta_2_2_0"], ValidTxnList(high_watermark=TxnId(9)), "base_2_v7"),
+        (["delta_1_1_0"], ValidTxnList(high_watermark=TxnId(9), open=(TxnId(7),)), None),
+        (["delta_1_1_0"], ValidTxnList(high_watermark=TxnId(9), aborted=(TxnId(7),)), None),
+        (["gone"], ValidTxnList(high_watermark=TxnId(9), aborted=(TxnId(7),)), None),
+        (["delta_1_1_0"], ValidTxnList(high_watermark=TxnId(6)), None),
+        (["delta_1_1_0", "gone"], ValidTxnList(high_watermark=TxnId(6)), "base_2_v7"),
+        (None, ValidTxnList(high_watermark=TxnId(9), aborted=(TxnId(7),)), "base_2_v7"),
+        ("empty", ValidTxnList(high_watermark=TxnId(9), open=(TxnId(7),)), None),
+    ],
+)
+def test_compactions_of_our_own_wait_for_their_commit(
+    inputs: Any, txns: ValidTxnList, base: str | None
+) -> None:
+    """What says what it was made from is seen once its transaction is committed; where that was
+    never given out here, once any of that is gone. Hive's, which says nothing, is seen; and what is
+    empty may be about to be made.
+    """
+    names = ["delta_1_1_0/bucket_00000", "delta_2_2_0/bucket_00000"]
+    names += [] if inputs == "empty" else ["base_2_v7/bucket_00000"]
+    said = inputs_text(inputs) if isinstance(inputs, list) else None
+    chosen = choose(
+        [entry(name) for name in names],
+        ValidWriteIdList(table="d.t", high_watermark=WriteId(2)),
+        directories=["base_2_v7"],
+        read_hidden=lambda path: said if path == f"base_2_v7/{INPUTS_FILE}" else None,
+        own=txns,
+    )
+    assert (chosen.base.path if chosen.base else None) == base
+    assert len(chosen.current) == (0 if base else 2)
+    assert ("base_2_v7" in chosen.aborted) == (TxnId(7) in txns.aborted and base is None)
+
+
 def test_empty_overwrite() -> None:
     """An overwrite by nothing is seen whether its directory holds only hidden files or is merely
     listed.

@@ -15,6 +15,7 @@ from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
 from acidsql.compaction.merging.publishing import Claim
 from acidsql.compaction.worker import Worker
+from acidsql.files.local_files import LocalFileIO
 from acidsql.files.urls import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
@@ -27,6 +28,13 @@ def unclaimed(_table: Table, _partition: Partition | None) -> AbstractContextMan
 
 
 MAJOR, MINOR, REBALANCE = CompactionType.MAJOR, CompactionType.MINOR, CompactionType.REBALANCE
+
+
+class NoRenames(LocalFileIO):
+    """Local files, of which none is renamed, as in an object store."""
+
+    def renames(self, path: str) -> bool:
+        return False
 
 
 def find(session: Session, table: str) -> Table:

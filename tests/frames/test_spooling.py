@@ -1,4 +1,4 @@
-"""A frame's rows in a file: how much of them lies in memory, and how long the file does."""
+"""A frame's rows in memory and in a file: how much of them lies where, and for how long."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import parse_type
 from acidsql.errors import DataError
+from acidsql.frames.batches import batches_of
 from acidsql.frames.spooling import Frame
+from acidsql.storage.waiting_rows import to_file, waiting_rows
 
 MEGABYTE = 1 << 20
 
@@ -63,3 +66,50 @@ def test_the_file_goes_with_the_frame(tmp_path: Path) -> None:
     del kept
     gc.collect()
     assert os.listdir(tmp_path) == []
+
+
+def test_rows_of_one_statement_wait_in_memory(tmp_path: Path) -> None:
+    """Those of a table of Arrow's, whatever they weigh, as long as no file is asked for."""
+    rows = pa.table({"n": np.arange(300_000), "s": pa.array(["x" * 300] * 300_000)})
+    assert rows.nbytes > 64 * MEGABYTE
+    frame = Frame.of_batches("df", batches_of(rows), str(tmp_path))
+    [folder] = tmp_path.iterdir()
+    assert list(folder.iterdir()) == []
+    waiting = waiting_rows(frame.table)
+    assert waiting is not None
+    assert pa.Table.from_batches(waiting) == rows
+    assert [a.address for a in waiting[0].column(0).buffers() if a] == [
+        a.address for a in rows.column(0).chunk(0).buffers() if a
+    ]
+    to_file(frame.table)
+    assert waiting_rows(frame.table) is None
+    [file] = folder.iterdir()
+    assert orc.read_table(file) == rows
+    frame.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_waits_in_memory_while_it_is_short(tmp_path: Path) -> None:
+    """What weighs more goes into the file, with the rows that came before."""
+    rows = pa.table({"n": np.arange(1000)})
+
+    def frame(held_bytes: int) -> Frame:
+        batches = batches_of(rows.to_reader(max_chunksize=100))
+        return Frame.of_batches("df", batches, str(tmp_path), held_bytes=held_bytes)
+
+    short, long = frame(8000), frame(7999)
+    assert short.rows == long.rows == 1000
+    assert waiting_rows(short.table) is not None
+    assert waiting_rows(long.table) is None
+    [file] = Path(long.table.location).iterdir()
+    assert orc.read_table(file) == rows
+
+
+def test_rows_with_a_name_are_what_they_were(tmp_path: Path) -> None:
+    """They lie in a file at once: what their owner does with his memory does not change them."""
+    numbers = np.arange(10)
+    frame = Frame.of("df", pa.table({"n": numbers}), str(tmp_path))
+    numbers[:] = 0
+    assert waiting_rows(frame.table) is None
+    [file] = Path(frame.table.location).iterdir()
+    assert orc.read_table(file).column("n").to_pylist() == list(range(10))

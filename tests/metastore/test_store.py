@@ -24,12 +24,11 @@ from acidsql.catalog.model import (
     TableName,
 )
 from acidsql.catalog.types import parse_type
-from acidsql.errors import CommitStateUnknownError, MetastoreError
+from acidsql.errors import CommitStateUnknownError, MetastoreBusyError, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.sql import compiling
 from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.stores import database_file
-from acidsql.metastore.stores import sqlite as store
 from acidsql.txn.readers import UnwritableError
 
 T = TableName("default", "t")
@@ -338,16 +337,15 @@ def test_a_missing_table(metastore: EmbeddedMetastore) -> None:
         metastore.create_table(table())
 
 
-def test_a_store_that_is_busy_for_too_long(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Says so."""
-    monkeypatch.setattr(store, "BUSY_TIMEOUT_SECONDS", 0)
-    metastore, other = reopen(), reopen()
+def test_a_store_that_is_busy_for_too_long(reopen: Reopen) -> None:
+    """Says so, and by whom."""
+    metastore, other = reopen(), reopen(patience_seconds=0)
     with (
         metastore._store.write(),
-        pytest.raises(MetastoreError, match="could not be written: database is locked") as caught,
+        pytest.raises(MetastoreBusyError, match="be written: database is locked") as caught,
     ):
         other.open_txn()
-    assert caught.value.hint is not None
+    assert f"process {os.getpid()} (" in str(caught.value.hint)
     assert other.open_txn() == 1
 
 

@@ -24,9 +24,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.processes, pytest
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 START_SECONDS = 120
-FILES = [
-    "tests/session/test_remote.py",
-    "tests/session/test_session.py",
+SESSIONS = ["tests/session/test_remote.py", "tests/session/test_session.py"]
+STATEMENTS = [
     "tests/session/rows/test_merge.py",
     "tests/session/rows/test_insert_only.py",
     "tests/session/rows/test_overwrite.py",
@@ -35,9 +34,10 @@ FILES = [
 ]
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """The URL of a Spark Connect server, which listens on loopback and ends with the test."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a Spark Connect server, which listens on loopback and ends with these tests."""
+    tmp_path = tmp_path_factory.mktemp("server")
     import pyspark
 
     from acidsql.spark.start.java import ensure_java
@@ -88,7 +88,8 @@ def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
     pytest.fail(f"the server did not start\n{log.read_text(errors='replace')[-4000:]}")
 
 
-def test_statements_over_spark_connect(server: str) -> None:
+@pytest.mark.parametrize("files", [SESSIONS, STATEMENTS], ids=["sessions", "statements"])
+def test_promises_hold_over_spark_connect(server: str, files: list[str]) -> None:
     """What the tests of sessions promise holds there too, up to a refusal, but for those that look
     into Spark's Java process.
     """
@@ -103,7 +104,7 @@ def test_statements_over_spark_connect(server: str) -> None:
         "spark and not slow and not interop and not classic",
     ]
     done = subprocess.run(
-        [*command, *FILES],
+        [*command, *files],
         cwd=ROOT,
         env={**os.environ, REMOTE: server},
         capture_output=True,

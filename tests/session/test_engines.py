@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import BindError, UnsupportedStatementError
+from acidsql.plan.engines import SparkAtHand, driver_is_quicker_up_to, engines
 from acidsql.plan.operators import Collect, LocalRows, LocalScan, Ran
 from acidsql.session import Session
+from acidsql.settings import Settings
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 LARGE = 1 << 62
@@ -184,3 +186,33 @@ def test_a_function_that_a_user_has_made_is_known(session: Session) -> None:
     ):
         with pytest.raises(BindError, match=r'Invalid function "(lowr|explod)"'):
             session.sql(sql).to_arrow()
+
+
+def test_who_loads_is_who_is_quicker() -> None:
+    """The driver, whatever there is to read, beside a Spark of as many tasks; a Spark of many tasks
+    what is large, and more of it if it runs already.
+    """
+    assert driver_is_quicker_up_to(SparkAtHand(runs=True, tasks=2), threads=2) is None
+    idle, running = (
+        driver_is_quicker_up_to(SparkAtHand(runs=runs, tasks=64), threads=2)
+        for runs in (False, True)
+    )
+    assert running is not None
+    assert idle is not None
+    assert 0 < running < idle
+    more = driver_is_quicker_up_to(SparkAtHand(runs=True, tasks=64), threads=1)
+    assert more is not None
+    assert more < running
+
+
+def test_the_settings_bound_what_is_quicker() -> None:
+    """acidsql.local.max.bytes is the most in any case; under ``local`` nothing is."""
+    many, few = SparkAtHand(runs=True, tasks=1000), SparkAtHand()
+    settings = Settings({"acidsql.local.max.bytes": "1m"})
+    assert engines(settings, few).load_bytes == engines(settings, many).load_bytes == 1 << 20
+    assert engines(Settings(), few).load_bytes == engines(Settings(), few).read_bytes
+    quicker = engines(Settings(), many)
+    assert quicker.load_bytes is not None
+    assert quicker.read_bytes is not None
+    assert quicker.load_bytes < quicker.read_bytes
+    assert engines(Settings({"acidsql.engine": "local"}), many).load_bytes is None

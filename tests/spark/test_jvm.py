@@ -275,10 +275,12 @@ def test_a_spark_that_was_stopped_is_lost(spark: SparkSession) -> None:
     assert jvm.is_lost(stopped)
 
 
-def test_properties_of_the_java_process(spark: SparkSession) -> None:
-    """What Spark was launched with is a property there, as is what spark-defaults.conf says."""
-    assert jvm.java_property("spark.app.name") == "acidsql"
-    assert jvm.java_property("spark.no.such.name") is None
+def test_settings_of_the_java_process(spark: SparkSession) -> None:
+    """What Spark was launched with is there, as is what spark-defaults.conf says."""
+    settings = jvm.java_settings()
+    assert settings["spark.app.name"] == "acidsql"
+    assert all(name.startswith("spark.") for name in settings)
+    assert not jvm.is_submitted()  # tests/spark/test_submitted.py has programs that are
 
 
 def test_time_zones(spark: SparkSession) -> None:
@@ -623,6 +625,11 @@ def test_mixed_marks(spark: SparkSession) -> None:
     assert jvm.mixed_marks(rows.select("a").union(rows.select("b")), "mark") == {"a", "b"}
     assert jvm.mixed_marks(rows.selectExpr("a", "struct(b, c) AS s"), "mark") == {"b"}
     assert jvm.mixed_marks(rows.union(rows).union(rows), "other") == frozenset()
+
+
+def test_tasks_at_once(spark: SparkSession) -> None:
+    """As many as Spark takes for its own jobs."""
+    assert jvm.tasks_at_once(spark) == spark.range(0, 100).rdd.getNumPartitions()
 
 
 def test_running_tasks(spark: SparkSession) -> None:

@@ -95,6 +95,7 @@ def test_tasks_are_left_to_the_server(remote: Any) -> None:
     assert not jvm.has_executors(remote)
     assert not jobs.has_own_processes(remote)
     assert jvm.running_tasks(remote, "tag") is None
+    assert jvm.tasks_at_once(remote) is None
 
 
 def test_settings_are_asked_for_as_they_are() -> None:
@@ -178,8 +179,9 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def test_a_client_that_cannot_clone(remote: Any) -> None:
-    """Those before 4.1 cannot, which is told."""
-    with pytest.raises(UnsupportedStatementError, match="cannot clone"):
+    """Those before 4.0 have no session of their own either, which is told."""
+    remote.conf = object()
+    with pytest.raises(UnsupportedStatementError, match="too old"):
         jvm.clone_session(remote)
 
 

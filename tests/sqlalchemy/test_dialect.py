@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import orm
 from sqlalchemy.dialects import registry
 from sqlalchemy.exc import ArgumentError, CompileError, IntegrityError, NoSuchTableError
 
@@ -96,6 +97,33 @@ def test_a_missing_value_is_an_integrity_error(engine: sa.Engine) -> None:
     table.create(engine)
     with engine.begin() as connection, pytest.raises(IntegrityError):
         connection.execute(table.insert(), {"id": None})
+
+
+def test_changes_return_their_rows(engine: sa.Engine) -> None:
+    """RETURNING of INSERT, UPDATE and DELETE, also what a server's default gave to the ORM."""
+    base = orm.declarative_base()
+
+    class Order(base):  # type: ignore[misc, valid-type]
+        __tablename__ = "orders"
+        id = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
+        state = sa.Column(sa.String(10), server_default="new")
+        __mapper_args__ = {"eager_defaults": True}  # noqa: RUF012
+
+    base.metadata.create_all(engine)
+    t = Order.__table__
+    with orm.Session(engine) as session:
+        order = Order(id=1)
+        session.add(order)
+        session.flush()
+        assert "state" in sa.inspect(order).dict  # it came with the INSERT
+        assert order.state == "new"
+        session.commit()
+    with engine.begin() as connection:
+        inserted = t.insert().values([{"id": 2}, {"id": 3}]).returning(t.c.id, t.c.state)
+        assert connection.execute(inserted).all() == [(2, "new"), (3, "new")]
+        paid = t.update().where(t.c.id > 1).values(state="paid").returning(t.c.id, t.c.state)
+        assert sorted(connection.execute(paid).all()) == [(2, "paid"), (3, "paid")]
+        assert connection.execute(t.delete().where(t.c.id == 1).returning(t)).all() == [(1, "new")]
 
 
 def test_autocommit_is_an_isolation_level(engine: sa.Engine) -> None:

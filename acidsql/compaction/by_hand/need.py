@@ -94,7 +94,8 @@ def what_is_left(
             return seen, 0
         root = path_of(table.location if partition is None else partition.location)
         compactions = store.seen_compactions(txns)
-        whole = acid_directory(io, root, write_ids, compactions, events=table.is_full_acid)
+        events, own = table.is_full_acid, store.valid_txns if compactions is None else None
+        whole = acid_directory(io, root, write_ids, compactions, events=events, own=own)
         taken = {directory.path for directory in seen.current}
         return seen, sum(directory.path not in taken for directory in whole.current)
 

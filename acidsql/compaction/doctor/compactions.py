@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from acidsql.acid.evidence import evidence_of
 from acidsql.acid.listed import is_like_outer
 from acidsql.acid.paths import NO_VISIBILITY, Base, is_reserved, parse_directory
-from acidsql.acid.snapshot import nothing_hidden, partner, partner_file
+from acidsql.acid.snapshot import INPUTS_FILE, nothing_hidden, partner, partner_file
 from acidsql.compaction.doctor.finding import PASSES, Finding, RemoveCopy, Root, Severity
 from acidsql.errors import FormatError
 
@@ -88,6 +88,8 @@ def _unfinished(root: Root) -> Iterator[Finding]:
     except FormatError:
         return  # a finding of its own
     for txn_id, path in evidence.unfinished.items():
+        if INPUTS_FILE in root.names.get(path, ()):
+            continue  # ours: what went in is beside it until a cleaner has been there
         if root.txns is not None and not root.txns.is_valid(txn_id):
             continue
         yield Finding(

@@ -17,6 +17,7 @@ from acidsql.acid.paths import (
     parse_bucket_file,
     parse_directory,
 )
+from acidsql.acid.snapshot import waits_for_a_txn
 from acidsql.compaction.doctor.compactions import findings_of_compactions
 from acidsql.compaction.doctor.finding import (
     FAILS,
@@ -73,6 +74,7 @@ def _directories(root: Root) -> Iterator[Finding]:
             yield _unpadded(root, directory, str(name))
         canonical.setdefault(str(name), directory)
     yield from _aborted_bases(root)
+    yield from _uncommitted(root)
 
 
 def _twice(root: Root, directory: str, other: str) -> Finding:
@@ -105,6 +107,8 @@ def _aborted_bases(root: Root) -> Iterator[Finding]:
     if root.layout.problem is not None or any(root.layout.of(State.READ, kinds=(Kind.BASE,))):
         return
     for base in root.layout.of(State.ABORTED, kinds=(Kind.BASE,)):
+        if waits_for_a_txn([base.path]):
+            continue
         yield Finding(
             severity=Severity.WARNING,
             title="aborted INSERT OVERWRITE",
@@ -115,6 +119,21 @@ def _aborted_bases(root: Root) -> Iterator[Finding]:
             acidsql=PASSES,
             mend="any statement that writes takes it away when it has ended",
         )
+
+
+def _uncommitted(root: Root) -> Iterator[Finding]:
+    for directory in root.layout.of(State.ABORTED):
+        if waits_for_a_txn([directory.path]):
+            yield Finding(
+                severity=Severity.NOTE,
+                title="result of a compaction that was never committed",
+                path=root.full(directory.path),
+                detail="its transaction was aborted: its process has died, or lost the compaction",
+                hive3=FAILS,
+                hive4=PASSES,
+                acidsql=PASSES,
+                mend="any statement that writes takes it away when it has ended",
+            )
 
 
 def _overlaps(root: Root) -> Iterator[Finding]:

@@ -1,8 +1,10 @@
 """Which directories a compaction takes, what its outputs are called, and whether it is worth it.
 
 A pure function of what a reader with the compactor's write ids sees. Hive: CompactorMR,
-CompactorUtil.isEnoughToCompact. Where names carry no ``_v<txn>``, as Hive 3 writes them, one that
-is taken cannot be written once more: then there is nothing to do.
+CompactorUtil.isEnoughToCompact. Names carry no ``_v<txn>`` where a directory can be renamed, as
+Hive 3 writes them, so a name that is taken cannot be written once more: then there is nothing to
+do. It is so on object stores, too, where they do; but not where all names have one, as on a Hive
+metastore.
 """
 
 from __future__ import annotations

@@ -3,15 +3,22 @@ their rows are those of the inputs for every reader who may use them.
 
 All is below a hidden name of the compactor's transaction before that. Where its process dies,
 the cleaner behind transactions takes that away; and half of a minor compaction's pair, which
-nobody reads (``acid.compacted``), goes before the next compaction begins. Names with a
-``visibility`` are read from the commit of that transaction on, as those of Hive 4's compactions,
-and have none of our own marks.
+nobody reads (``acid.compacted``), goes before the next compaction begins. Names with the
+``visibility`` of their inputs are read from the commit of that transaction on, as those of Hive 4's
+compactions, and have none of our own marks.
+
+Where nothing can be renamed (object stores) the files are copied to a directory whose name has the
+compactor's transaction in it (``base_5_v0000021``): it is seen from that one's commit on, whole,
+and both halves of a pair at once. It is on record before its first file, so that it goes where the
+transaction ends otherwise. What says that it is ours comes first and goes last: without it the
+number would be one of Hive's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 
 from acidsql import crash_points
 from acidsql.acid.ids import BucketId
@@ -27,7 +34,7 @@ from acidsql.acid.paths import (
 )
 from acidsql.acid.snapshot import INPUTS_FILE, halves, inputs_text, partner_file
 from acidsql.catalog.model import Partition, Table
-from acidsql.compaction.merging.choosing import Inputs
+from acidsql.commit.recovery import remove_uncommitted
 from acidsql.compaction.merging.merge import Merge
 from acidsql.errors import ExecutionError
 from acidsql.files.fileio import FileIO
@@ -59,38 +66,36 @@ def outputs(merge: Merge, files: Sequence[StagedFile]) -> tuple[Output, ...]:
     """The directories of a compaction's files. A minor one has none of a kind without events; if
     there are no events at all, an empty delta takes the place of the inputs.
     """
-    inputs, without_events = merge.inputs, merge.table.is_insert_only
+    inputs = merge.inputs
     if not inputs.is_minor:
-        return (_output(inputs.base, files, inputs, without_events=without_events),)
+        return (_output(merge, inputs.base, files),)
     inserts = [file for file in files if not file.deletes]
     deletes = [file for file in files if file.deletes]
     both = bool(inserts and deletes)
     of_kinds = [
-        _output(name, of_kind, inputs, without_events=without_events, paired=both)
+        _output(merge, name, of_kind, paired=both)
         for name, of_kind in ((inputs.delta, inserts), (inputs.delete_delta, deletes))
         if of_kind
     ]
-    return tuple(of_kinds) or (_output(inputs.delta, (), inputs, without_events=without_events),)
+    return tuple(of_kinds) or (_output(merge, inputs.delta, ()),)
 
 
 def _output(
-    name: DirectoryName,
-    files: Sequence[StagedFile],
-    inputs: Inputs,
-    *,
-    without_events: bool,
-    paired: bool = False,
+    merge: Merge, name: DirectoryName, files: Sequence[StagedFile], *, paired: bool = False
 ) -> Output:
-    is_seen_at_once = inputs.visibility == NO_VISIBILITY
-    has_inputs = is_seen_at_once and not inputs.has_own_write_id
+    inputs, without_events = merge.inputs, merge.table.is_insert_only
+    as_hive = inputs.visibility != NO_VISIBILITY
+    has_inputs = not (as_hive or inputs.has_own_write_id)
     marks = {INPUTS_FILE: inputs_text(inputs.paths)} if has_inputs else {}
     if not without_events:
         marks[ACID_VERSION_FILE] = ACID_VERSION
     elif not files:  # Hive lists files: it would not see a directory without any
         marks[plain_file_name(BucketId(0))] = b""
-    if isinstance(name, Base):
+    if merge.visibility != NO_VISIBILITY:
+        name = replace(name, visibility_txn_id=merge.visibility)
+    elif isinstance(name, Base):
         marks |= {METADATA_FILE: COMPACTED} if has_inputs else {}
-    elif paired and is_seen_at_once:
+    elif paired:
         marks[partner_file(name)] = b""
     return Output(name=name, files=dict(_named(files, without_events=without_events)), marks=marks)
 
@@ -116,6 +121,8 @@ def publish(
     ExecutionError if a name is taken, or a file that was written is not there any more; then
     nothing has a name that had none before.
     """
+    if not merge.renames:
+        return _publish_by_copies(io, merge, target, wanted, claim)
     prepared = {}
     for number, output in enumerate(wanted):
         directory = f"{target.staging_path}/{number}"
@@ -128,6 +135,45 @@ def publish(
             _check_whole(io, directory, output)
         _rename_all(io, merge, target, prepared)
     io.sync_directory(merge.root)
+
+
+def _publish_by_copies(
+    io: FileIO, merge: Merge, target: WriteTarget, wanted: Sequence[Output], claim: Claim
+) -> None:
+    """Copies the files to where they are seen from the commit on. What a copy is made of goes
+    first where the transaction has ended: who does not know yet that it has lost finds nothing.
+    """
+    crash_points.reached("compaction announced")
+    with claim(merge.table, merge.partition):
+        pass  # nobody waits for copies; what is lost from here on is never seen
+    published: list[str] = []
+    try:
+        for number, output in enumerate(wanted):
+            final = f"{merge.root}/{output.name}"
+            published.append(final)
+            io.make_directory(final)
+            for name in sorted(output.marks, key=lambda name: name != INPUTS_FILE):
+                staged = f"{target.staging_path}/{number}/{name}"
+                io.make_directory(parent(staged))
+                io.write(staged, output.marks[name])
+                _copy(io, staged, f"{final}/{name}")
+                crash_points.reached("compaction mark copied")
+            for name, file in output.files.items():
+                _copy(io, file.path, f"{final}/{name}")
+                crash_points.reached("compaction file copied")
+            crash_points.reached("compaction published")
+    except BaseException:
+        with suppress(OSError):  # it is on record
+            for final in published:
+                remove_uncommitted(io, final, whole=False)
+        raise
+
+
+def _copy(io: FileIO, staged: str, final: str) -> None:
+    try:
+        io.publish(staged, final)
+    except FileExistsError as error:
+        raise ExecutionError(f'"{final}" already exists') from error
 
 
 def _rename_all(

@@ -301,11 +301,13 @@ class EmbeddedLeftovers(EmbeddedReaders):
             return self._left_directories(connection)
 
     def _left_directories(self, connection: Connection) -> tuple[NotedDirectory, ...]:
+        now = self._now(connection)
         return find_directories(
             connection,
             self._store.warehouse,
             Process.current(),
-            long_ago=self._now(connection) - _A_DAY,
+            long_ago=now - _A_DAY,
+            late=now - int(self._txn_timeout * 500),  # its locks have not ended yet
             one_host=self._store.one_host,
             kept=kept_locations(connection),
         )

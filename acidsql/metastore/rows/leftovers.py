@@ -31,7 +31,12 @@ from acidsql.metastore.sql import (
 )
 from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
 from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
-from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
+from acidsql.txn.leftovers import (
+    OF_COMPACTION,
+    AbortedWrite,
+    NotedDirectory,
+    RecordedWriteIds,
+)
 from acidsql.txn.manager import OperationType, TxnState
 
 BY_ITSELF = frozenset(
@@ -59,7 +64,8 @@ _RECORDED = (
         _STATE == TxnState.ABORTED.value,
         _TC.TC_TABLE.is_not(None),
         _TC.TC_WRITEID.is_not(None),
-        _TC.TC_OPERATION_TYPE.not_in((OperationType.STRAY.value, OperationType.COMPACT.value)),
+        _TC.TC_OPERATION_TYPE != OperationType.STRAY.value,
+        or_(_TC.TC_OPERATION_TYPE != OperationType.COMPACT.value, _TC.TC_WRITEID == OF_COMPACTION),
     )
     .distinct()
     .order_by(_TC.TC_TXNID)
@@ -269,33 +275,36 @@ def find_directories(
     observer: Process,
     *,
     long_ago: int,
+    late: int,
     one_host: bool,
     kept: Mapping[str, bool],
 ) -> tuple[NotedDirectory, ...]:
     """The directories whose process is gone. ``long_ago``: of a process that cannot be seen from
-    here, those noted before; epoch milliseconds. ``one_host``: none runs on another machine.
+    here, those noted before; ``late``: moves noted before, whose process may stand still; epoch
+    milliseconds. ``one_host``: none runs on another machine.
     ``kept``: whether those that are kept for readers still have some, by their stored locations:
     nothing else decides of them.
     """
-    return tuple(
-        dict.fromkeys(
-            NotedDirectory(
-                location=given_location(row.DD_LOCATION, warehouse),
-                moved_from=row.DD_MOVED_FROM and given_location(row.DD_MOVED_FROM, warehouse),
-            )
-            for row in connection.execute(_ALL)
-            if (
-                not kept[row.DD_LOCATION]
-                if row.DD_LOCATION in kept
-                else _is_left(
-                    Process.parse(row.DD_AGENT_INFO),
-                    observer,
-                    is_old=row.DD_TIME < long_ago,
-                    one_host=one_host,
-                )
+    noted: dict[NotedDirectory, None] = {}
+    for row in connection.execute(_ALL):
+        is_over = (
+            not kept[row.DD_LOCATION]
+            if row.DD_LOCATION in kept
+            else _is_left(
+                Process.parse(row.DD_AGENT_INFO),
+                observer,
+                is_old=row.DD_TIME < long_ago,
+                one_host=one_host,
             )
         )
-    )
+        if is_over or (row.DD_MOVED_FROM is not None and row.DD_TIME < late):
+            one = NotedDirectory(
+                location=given_location(row.DD_LOCATION, warehouse),
+                moved_from=row.DD_MOVED_FROM and given_location(row.DD_MOVED_FROM, warehouse),
+                is_over=is_over,
+            )
+            noted[one] = None
+    return tuple(noted)
 
 
 def _is_left(process: Process | None, observer: Process, *, is_old: bool, one_host: bool) -> bool:

@@ -49,6 +49,7 @@ from acidsql.metastore.txn_tables import (
     TXN_TO_WRITE_ID,
     TXNS,
 )
+from acidsql.txn.leftovers import OF_COMPACTION
 from acidsql.txn.manager import OperationType, TxnState
 from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED
 
@@ -109,6 +110,7 @@ _UNDECIDED = select(TXNS.c.TXN_ID, TXNS.c.TXN_STATE).where(
 _FORGET_COMPACTED = delete(TXN_COMPONENTS).where(
     TXN_COMPONENTS.c.TC_TXNID.in_(bindparam("txn_ids", expanding=True)),
     TXN_COMPONENTS.c.TC_OPERATION_TYPE == OperationType.COMPACT.value,
+    TXN_COMPONENTS.c.TC_WRITEID != OF_COMPACTION,
 )
 
 
@@ -206,7 +208,8 @@ def abort_txns(connection: Connection, txn_ids: Collection[TxnId], reason: Abort
     """Aborts open transactions, which frees their locks. Hive: AbortTxnsFunction.
 
     TXN_COMPONENTS stay, they tell the cleaner where the garbage is. A compaction's goes: its write
-    id is one of other transactions, and nobody sees its files but as they are in place and right.
+    id is one of other transactions, and nobody sees its files but as they are in place and right;
+    or it is of files that wait for its commit, and stays.
     """
     if not txn_ids:
         return

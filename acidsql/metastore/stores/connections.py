@@ -15,7 +15,6 @@ from sqlalchemy.util import LRUCache
 from acidsql.errors import MetastoreError
 from acidsql.metastore.stores.urls import DRIVER
 
-LOCK_TIMEOUT_SECONDS = 30
 CONNECTIONS_KEPT = 2
 """What a session needs most often: its own connection, and one for its heartbeats."""
 CONNECTIONS_MOST = 10
@@ -32,13 +31,13 @@ _DEFAULTS = {
 }
 """Options of libpq where the URL says nothing: a host that is gone is noticed within a minute."""
 
-# The server, too, must notice that a host is gone that holds the write lock; one that moves a
-# directory meanwhile is not. Nobody may turn off that a commit waits for the disk: an id that was
-# given out must never be given again.
-_CONFIGURE = f"""
+# The server, too, must notice that a host is gone that holds the write lock. How long a transaction
+# may take is for the one that begins it to say. Nobody may turn off that a commit waits for the
+# disk: an id that was given out must never be given again.
+_CONFIGURE = """
 SELECT set_config(name, '0', false) FROM pg_settings
-WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout') AND setting <> '0';
-SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s';
+WHERE name IN ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout')
+AND setting <> '0';
 SET tcp_keepalives_idle = 30;
 SET tcp_keepalives_interval = 10;
 SET tcp_keepalives_count = 3;

@@ -95,6 +95,29 @@ def stamp(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
+_WRITING = "120"
+"""The byte of SQLite's shared memory that who writes has locked."""
+
+
+def writer_of(path: Path) -> str | None:
+    """In words, which process of this host has the lock to write to a database file, and whether it
+    stands still; None where the system does not tell.
+    """
+    try:
+        inode = path.with_name(f"{path.name}-shm").stat().st_ino
+        locks = (line.split() for line in Path("/proc/locks").read_text().splitlines())
+        pid = next(
+            lock[4]
+            for lock in locks  # number, POSIX, ADVISORY, WRITE, process, device:inode, first, last
+            if lock[3] == "WRITE" and lock[5].endswith(f":{inode}") and lock[6] == _WRITING
+        )
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().partition(" (")[2].rpartition(") ")
+    except (OSError, StopIteration):
+        return None
+    still = ", which is stopped; nobody can write before it goes on (SIGCONT) or ends"
+    return f"process {pid} ({name}){still if state[:1] in 'Tt' else ''}"
+
+
 def changed_meanwhile_error(path: Path) -> MetastoreError:
     """The error of a reader of a file without a lock while another user wrote to it."""
     error = MetastoreError(

@@ -22,15 +22,15 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.sql import Connection, Table, insert, select
-from acidsql.metastore.store import Clock, Store
+from acidsql.metastore.store import PATIENCE_SECONDS, Clock, Store
 from acidsql.metastore.stores.connections import (
-    LOCK_TIMEOUT_SECONDS,
     make_engine,
     options_of_libpq,
     prepare_dialect,
     psycopg_module,
 )
 from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
+from acidsql.metastore.stores.life import SignsOfLife
 from acidsql.metastore.stores.marker import MARKER, Marker, read_marker, write_marker
 from acidsql.metastore.stores.urls import (
     check_options,
@@ -56,30 +56,44 @@ _VERSION_ROW = '"VERSION" WHERE "VER_ID" = 1'
 _LOCK = f"SELECT 1 FROM {_VERSION_ROW} FOR UPDATE"
 # the second look sees what was committed while the first one waited, and the clock of now
 _WRITE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; {setting}"
+    "BEGIN ISOLATION LEVEL READ COMMITTED; {wait}{setting}"
     f"{_LOCK};"
+    " {limit}"
     f' SELECT "SCHEMA_VERSION", {_NOW}'
     f" FROM {_VERSION_ROW}"
 )
-_DURABLE, _BRIEF = (
-    _WRITE.format(setting=setting) for setting in ("", "SET LOCAL synchronous_commit = off; ")
-)
+_DURABLE, _BRIEF = "", "SET LOCAL synchronous_commit = off; "
 # before there are tables, there is no row to lock
 _CREATE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED;"
-    " SELECT pg_advisory_xact_lock(hashtext('acidsql'), hashtext(current_schema()));"
+    "BEGIN ISOLATION LEVEL READ COMMITTED; {wait}"
+    "SELECT pg_advisory_xact_lock(hashtext('acidsql'), hashtext(current_schema())); {limit}"
     f" SELECT NULL, {_NOW}"
 )
 _PROPERTIES = select(
     METASTORE_DB_PROPERTIES.c.PROPERTY_KEY, METASTORE_DB_PROPERTIES.c.PROPERTY_VALUE
 )
 
+_WAIT = "SET LOCAL lock_timeout = {wait}; "
+_LIMIT = (
+    "SET LOCAL idle_in_transaction_session_timeout = {limit};"
+    " SET LOCAL statement_timeout = {limit};"
+)
+"""In milliseconds: the server ends a process that has others wait and says nothing."""
+_BUSY = ("55P03", "57014", "25P03", "25P04")
+"""The SQLSTATE of who waited too long for a lock, and of who was ended in a statement or between
+two. Nothing that the transaction did is left.
+"""
 _LOST = "The connection was lost before the end; nothing was changed."
 _HINTS = (
     (
         "lock timeout",
-        f"Another process has been writing to it for more than {LOCK_TIMEOUT_SECONDS} s; see what"
+        "Another process has been writing to it for longer than acidsql.store.patience; see what"
         " holds it (pg_stat_activity).",
+    ),
+    (
+        "timeout",
+        "This process stood still for longer than acidsql.store.patience allows while all others"
+        " waited; nothing was changed. Run the statement again.",
     ),
     (
         "password",
@@ -114,7 +128,9 @@ class PostgreSQLStore(Store):
     """The metastore in the default schema of a database; ``metastore``: its URL.
 
     ``tied``: it is refused for another warehouse than its own, and a new one becomes that of
-    ``warehouse``. ``mode``: of the file in the warehouse that says so.
+    ``warehouse``. ``mode``: of the file in the warehouse that says so. ``patience_seconds``: how
+    long another writer is waited for, and how long this process may be one without a sign of life,
+    about; None where its one transaction takes as long as it takes.
     """
 
     hints = _HINTS
@@ -129,6 +145,7 @@ class PostgreSQLStore(Store):
         mode: int = OWNER_ONLY,
         clock: Clock | None = None,
         tied: bool = True,
+        patience_seconds: float | None = None,
     ) -> None:
         self._url = parse_metastore(metastore)
         check_options(self._url, options_of_libpq())
@@ -136,6 +153,10 @@ class PostgreSQLStore(Store):
         self._mode = mode
         self._tied = tied
         self._engine = make_engine(self._url)
+        patience = max(2, int((patience_seconds or PATIENCE_SECONDS) * 1000))  # 0 is none to it
+        self._wait = _WAIT.format(wait=patience)
+        self._limit = "" if patience_seconds is None else _LIMIT.format(limit=patience // 2)
+        self._signs = None if patience_seconds is None else SignsOfLife(patience_seconds / 8)
 
     @property
     def url(self) -> str:
@@ -151,9 +172,13 @@ class PostgreSQLStore(Store):
         return self._begun(_READ)
 
     def _writer(self, *, durable: bool) -> Connection:
-        if self._version is None:
-            return self._begun(_CREATE)
-        return self._begun(_DURABLE if durable else _BRIEF)
+        setting = _DURABLE if durable else _BRIEF
+        text = _CREATE if self._version is None else _WRITE
+        text = text.format(wait=self._wait, setting=setting, limit=self._limit)
+        connection = self._begun(text)
+        if self._signs is not None:
+            self._signs.give(connection)
+        return connection
 
     def _version_now(self, connection: Connection) -> str | None:
         version: str | None = connection.info[_STATE][0]
@@ -188,6 +213,10 @@ class PostgreSQLStore(Store):
         )
         answered = getattr(error.orig, "sqlstate", None) is not None
         return error.connection_invalidated or (refused and not answered)
+
+    def _is_busy(self, error: BaseException | None) -> bool:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return getattr(cause, "sqlstate", None) in _BUSY
 
     def _check_whole(self, connection: Connection) -> None:
         driver: Any = connection.connection.dbapi_connection

@@ -28,7 +28,7 @@ from acidsql.metastore.sql import (
     table,
 )
 from acidsql.metastore.sql.connections import Pool, SQLiteConnection
-from acidsql.metastore.store import VERSION_OF_STORE, Clock, Create, Store
+from acidsql.metastore.store import PATIENCE_SECONDS, VERSION_OF_STORE, Clock, Create, Store
 from acidsql.metastore.stores.database_file import (
     OWNER_ONLY,
     changed_meanwhile_error,
@@ -41,22 +41,15 @@ from acidsql.metastore.stores.database_file import (
     prepare,
     read_only_error,
     stamp,
+    writer_of,
 )
 from acidsql.metastore.stores.marker import remove_marker
 
-BUSY_TIMEOUT_SECONDS = 30
 _LOG_TIMEOUT_SECONDS = 5
 """How long readers and writers are waited for before the log is emptied."""
 _BEGIN, _BEGIN_AT_ONCE = "BEGIN", "BEGIN IMMEDIATE"
 
 _HINTS = (
-    (
-        "database is locked",
-        (
-            f"Another process has been writing to it for more than {BUSY_TIMEOUT_SECONDS} s; see"
-            " what holds it."
-        ),
-    ),
     ("readonly", "The warehouse must be writable, but for queries."),
     ("unable to open", "The warehouse must exist, and be writable, but for queries."),
     ("disk is full", "Free some space; nothing was changed."),
@@ -96,6 +89,7 @@ class SQLiteStore(Store):
         clock: Clock | None = None,
         anywhere: bool = False,
         durable: bool = True,
+        patience_seconds: float = PATIENCE_SECONDS,
         create: Create = Create.ALWAYS,
     ) -> None:
         self.path = database_path(warehouse)
@@ -104,8 +98,9 @@ class SQLiteStore(Store):
         self._prepared = partial(prepare, warehouse, mode, anywhere=anywhere)
         self._is_open = self._is_at_it = self._is_read_only = False
         self._opening = threading.RLock()
-        self._durable = _pool(self.path, synchronous="FULL" if durable else "OFF")
-        self._brief = _pool(self.path, synchronous="NORMAL" if durable else "OFF")
+        self._patience = patience_seconds
+        self._durable = _pool(self.path, patience_seconds, synchronous="FULL" if durable else "OFF")
+        self._brief = _pool(self.path, patience_seconds, synchronous="NORMAL" if durable else "OFF")
         if create is Create.ALWAYS:
             self._prepare()
             self._is_open = True
@@ -189,6 +184,18 @@ class SQLiteStore(Store):
     def _version_now(self, connection: Connection) -> str | None:
         return connection.scalar(VERSION_OF_STORE)
 
+    def _is_busy(self, error: BaseException | None) -> bool:
+        return "database is locked" in str(error)
+
+    def _error(self, verb: str, error: BaseException | None) -> MetastoreError:
+        ours = super()._error(verb, error)
+        if self._is_busy(error):
+            ours.hint = (
+                f"Another process has been writing to it for {self._patience:g} s:"
+                f" {writer_of(self.path) or 'see what holds it'}."
+            )
+        return ours
+
     def highest_key(self, connection: Connection, table: Table) -> int:
         (column,) = table.primary_key.columns
         in_use: int = connection.scalar(select(func.max(column))) or 0
@@ -227,9 +234,9 @@ class SQLiteStore(Store):
             super()._bring_up_to_date()
 
 
-def _pool(path: Path, *, synchronous: str) -> Pool:
+def _pool(path: Path, patience_seconds: float, *, synchronous: str) -> Pool:
     def connect() -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=patience_seconds, check_same_thread=False)
         try:
             _configure(connection, synchronous)
         except BaseException:
@@ -251,7 +258,7 @@ def _read_only(path: Path) -> Pool:
         return sqlite3.connect(
             f"{path.as_uri()}?{how}",
             uri=True,
-            timeout=BUSY_TIMEOUT_SECONDS,
+            timeout=PATIENCE_SECONDS,
             check_same_thread=False,
             isolation_level=None,
         )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 
 from acidsql.catalog.catalog import Catalog
+from acidsql.plan.engines import SparkAtHand
 from acidsql.plan.explain.explainer import Explainer
 from acidsql.plan.explain.nodes import Node, ReadPartitions
 from acidsql.plan.locks import locks_of
@@ -16,7 +17,13 @@ from acidsql.plan.plans import Plan, reads_of
 from acidsql.settings import Settings
 
 
-def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None = None) -> list[str]:
+def explain(
+    plan: Plan,
+    settings: Settings,
+    catalog: Catalog,
+    mode: str | None = None,
+    spark: SparkAtHand | None = None,
+) -> list[str]:
     """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the
     statement runs.
 
@@ -33,12 +40,14 @@ def explain(plan: Plan, settings: Settings, catalog: Catalog, mode: str | None =
             return [json.dumps(_dependencies(plan, partitions), separators=(",", ":"))]
         case "FORMATTED":
             return json.dumps(
-                _tree(plan, settings, partitions, extended=True).json(),
+                _tree(plan, settings, partitions, spark, extended=True).json(),
                 indent=2,
                 ensure_ascii=False,
             ).split("\n")
         case _:
-            return list(_tree(plan, settings, partitions, extended=mode == "EXTENDED").lines())
+            return list(
+                _tree(plan, settings, partitions, spark, extended=mode == "EXTENDED").lines()
+            )
 
 
 def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict[str, str]]]:
@@ -59,8 +68,15 @@ def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict
     return {"input_tables": listed, "input_partitions": [{"partitionName": name} for name in names]}
 
 
-def _tree(plan: Plan, settings: Settings, partitions: ReadPartitions, *, extended: bool) -> Node:
-    return Explainer(partitions, settings, extended).node(plan)
+def _tree(
+    plan: Plan,
+    settings: Settings,
+    partitions: ReadPartitions,
+    spark: SparkAtHand | None,
+    *,
+    extended: bool,
+) -> Node:
+    return Explainer(partitions, settings, extended, spark).node(plan)
 
 
 def explain_ran(plan: Plan, ran: Iterable[Ran], settings: Settings, catalog: Catalog) -> list[str]:

@@ -8,7 +8,7 @@ from typing import assert_never
 from acidsql.catalog.model import Column, ForeignTable, SparkRelation, Table
 from acidsql.expressions.not_here import NotHere
 from acidsql.plan.building import query_operators
-from acidsql.plan.engines import engines
+from acidsql.plan.engines import SparkAtHand, engines
 from acidsql.plan.explain.nodes import Node, ReadPartitions
 from acidsql.plan.explain.sinks import partition_words, sink_words
 from acidsql.plan.explain.transactions import transaction_facts
@@ -69,13 +69,21 @@ from acidsql.settings import Settings
 
 class Explainer:
     """Explains plans. Settings and the catalog decide a part of the text: who may make the rows,
-    and which partitions are read. ``extended``: also what a table is, and each clause's values.
+    and which partitions are read. ``spark``: what would load the rows of a new table else.
+    ``extended``: also what a table is, and each clause's values.
     """
 
-    def __init__(self, partitions: ReadPartitions, settings: Settings, extended: bool) -> None:
+    def __init__(
+        self,
+        partitions: ReadPartitions,
+        settings: Settings,
+        extended: bool,
+        spark: SparkAtHand | None = None,
+    ) -> None:
         self.partitions = partitions
         self.settings = settings
         self.extended = extended
+        self.spark = spark
 
     def node(self, plan: Plan) -> Node:
         match plan:
@@ -148,7 +156,7 @@ class Explainer:
             yield from self.engine(action.query)
             yield from self.operators(query_operators(action.query))
             return
-        plan = plan_insert(new_table(action, known)[1], self.settings)
+        plan = plan_insert(new_table(action, known)[1], self.settings, spark=self.spark)
         yield from self.change_engine(plan.action)
         yield from self.operators(plan.operators)
 
@@ -200,7 +208,7 @@ class Explainer:
             case FirstOf(
                 ways=(Way(name="local", operators=local), Way(name="spark", operators=spark))
             ):
-                yield Node(f"engine: local{_up_to(local)}, else spark")
+                yield Node(f"engine: local{_up_to(local)}, else spark{self.quicker(local)}")
                 yield from self.operators(spark)
             case FirstOf(by=by, ways=ways):
                 yield Node(
@@ -209,6 +217,12 @@ class Explainer:
                 )
             case _:
                 yield Node(operator.words)
+
+    def quicker(self, local: Operators) -> str:
+        """Why local operators may read less than the settings allow."""
+        allowed = engines(self.settings).read_bytes or 0
+        most = [one.max_bytes for one in _scans(local) if one.max_bytes is not None]
+        return " (which is quicker then)" if most and max(most) < allowed else ""
 
     def engine(self, query: BoundQuery) -> Iterator[Node]:
         """Why only Spark makes the rows of a query, where the driver alone might have."""
@@ -291,7 +305,7 @@ class Explainer:
             *self.change_engine(merge),
             *self.operators(plan.operators),
         ]
-        if any(clause.values for clause in merge.clauses):
+        if any(clause.makes_rows for clause in merge.clauses):
             children += [Node(f"check: {rule}") for rule in rules_of(merge.table)]
         for clause, sinks in zip(merge.clauses, plan.clause_sinks, strict=True):
             named = f" {_names(clause.changed)}" if clause.changed else ""
@@ -371,7 +385,7 @@ def _not_named(table: Table, action: BoundInsert) -> Iterator[str]:
 
 def _up_to(operators: Operators) -> str:
     """What local operators may read at most."""
-    scans = [one for one in every(operators) if isinstance(one, LocalScan | LocalFiles)]
+    scans = _scans(operators)
     sizes = {size_words(scan.max_bytes) for scan in scans if scan.max_bytes is not None}
     columns = (
         [f"{', '.join(scan.columns)} of {scan.name}" for scan in scans]
@@ -379,6 +393,10 @@ def _up_to(operators: Operators) -> str:
         else [", ".join(scan.columns) for scan in scans]
     )
     return f" up to {', '.join(sorted(sizes))} of {' and '.join(columns)}" if sizes else ""
+
+
+def _scans(operators: Operators) -> list[LocalScan | LocalFiles]:
+    return [one for one in every(operators) if isinstance(one, LocalScan | LocalFiles)]
 
 
 def _names(columns: Iterable[Column]) -> str:

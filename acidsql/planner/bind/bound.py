@@ -270,8 +270,8 @@ NOTHING = ""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMergeClause:
     """WHEN ``match`` [AND ``condition``] THEN ``action``. ``values``: of every column of the target
-    in its order; () for DELETE. ``given``: for each of them the value before it is stored, if it
-    may lose something there; else None.
+    in its order; () for DELETE whose rows are not returned. ``given``: for each of them the value
+    before it is stored, if it may lose something there; else None.
 
     ``changed``: the columns UPDATE sets or INSERT names.  ``copies``: for each of ``values`` the
     column of the source that it is a mere copy of, NOTHING for NULL, None for any other value.
@@ -287,6 +287,11 @@ class BoundMergeClause:
     changed: tuple[Column, ...] = ()
     copies: tuple[str | None, ...] = ()
     of_source: bool = False
+
+    @property
+    def makes_rows(self) -> bool:
+        """Whether its values are written; those of a DELETE are only returned."""
+        return self.action is not MergeAction.DELETE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, repeat
+from operator import add
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import InternalError
-from acidsql.expressions.losses import lost_columns
+from acidsql.expressions.losses import counted, lost_columns
 from acidsql.expressions.not_here import NotHere
 from acidsql.plan.operators import (
     CountChanges,
@@ -24,14 +27,15 @@ from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Stored
 from acidsql.run.driver.literal_rows import literal_table
 from acidsql.run.driver.new_rows import Losing, check_new_rows, check_stores, key_texts, one_batch
+from acidsql.run.driver.operators import reading_files
 from acidsql.run.driver.values_rows import counters_of_values
 from acidsql.run.flow import Change, Merging
 from acidsql.run.trace import Figures, note_written
 from acidsql.storage.load import loading
 from acidsql.storage.partitions import key_names
-from acidsql.storage.stored import data_names, needs_java_writer
+from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.losses import lost_of, marked, without_marks
+from acidsql.storage.write.losses import counts_of, lost_of, marked, without_marks
 from acidsql.storage.write.target import Written
 from acidsql.storage.write.touched import Touching, by_changes, by_new_rows
 
@@ -75,11 +79,11 @@ def carry_out(driver: Driver, operator: ChangeOperator, flow: Change, figures: F
 def _check(operator: LocalCheck, flow: Change) -> None:
     """Raises the error of a row that breaks a rule; of literal rows none is asked but NOT NULL."""
     assert isinstance(flow.leg, WritePlan)
+    if flow.coming is not None:
+        flow.coming = _checked(flow, flow.coming)
+        return
     if flow.values:
-        query = flow.leg.query
-        assert query is not None
-        assert not isinstance(query.local, NotHere)
-        check_new_rows(flow.leg.table, flow.values, query.local.semantics)
+        _check_values(flow)
         return
     assert flow.rows is not None
     for rule in operator.rules:
@@ -87,7 +91,59 @@ def _check(operator: LocalCheck, flow: Change) -> None:
             raise rule.violation()
 
 
+def _checked(flow: Change, coming: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    for rows in coming:
+        _check_values(flow)
+        yield rows
+
+
+def _check_values(flow: Change) -> None:
+    assert isinstance(flow.leg, WritePlan)
+    query = flow.leg.query
+    assert query is not None
+    assert not isinstance(query.local, NotHere)
+    check_new_rows(flow.leg.table, flow.values, query.local.semantics)
+
+
 # ---- what is stored
+
+
+def begin(
+    flow: Change,
+    query: LocalQuery | LocalValues,
+    batches: Iterator[pa.RecordBatch],
+    figures: Figures,
+) -> None:
+    """Stores the rows of a query, if they are few; else those that come first, and the others when
+    they are asked for. NotHere, then, too.
+    """
+    import pyarrow as pa
+
+    first: list[pa.RecordBatch] = []
+    weight = 0
+    for batch in batches:
+        first.append(batch)
+        weight += batch.nbytes
+        if weight >= driver_writer.MANY_BYTES:
+            flow.coming = _stored(flow, query, chain(first, batches))
+            return
+    kinds = [(one.name, arrow_type(one.type)) for one in query.outputs]
+    rows = pa.Table.from_batches(first, None if first else pa.schema(kinds))
+    figures.rows, figures.bytes = rows.num_rows, weight
+    store(flow, query, rows)
+
+
+def _stored(
+    flow: Change, query: LocalQuery | LocalValues, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    for batch in batches:
+        with reading_files():
+            store(flow, query, pa.Table.from_batches([batch]))
+        assert flow.rows is not None
+        rows, flow.rows = flow.rows, None
+        yield rows
 
 
 def store(flow: Change, query: LocalQuery | LocalValues, given_rows: pa.Table) -> None:
@@ -141,9 +197,27 @@ def _written(driver: Driver, flow: Change, effect: Effect) -> Written:
         from acidsql.run.clause_files import write_clauses
 
         return write_clauses(driver.files, flow)
+    if flow.coming is not None:
+        return _coming(driver, flow, flow.coming)
     assert flow.rows is not None
     lost = lost_of(flow.rows, flow.counters)
     written = _files(driver, flow, without_marks(flow.rows), effect)
+    return replace(written, lost=lost) if lost else written
+
+
+def _coming(driver: Driver, flow: Change, coming: Iterator[pa.Table]) -> Written:
+    """The file of rows that come while it is written."""
+    from acidsql.storage.write.streaming import insert_batches
+
+    counts: list[int] = []
+
+    def counted_rows() -> Iterator[pa.Table]:
+        for rows in coming:
+            counts[:] = map(add, counts or repeat(0), counts_of(rows, flow.counters))
+            yield without_marks(rows)
+
+    written = insert_batches(driver.files, flow.target, counted_rows())
+    lost = counted(flow.counters, counts)
     return replace(written, lost=lost) if lost else written
 
 

@@ -139,7 +139,7 @@ class ClauseRows:
         values = values or [pa.nulls(count, field.type) for field in arrow_schema(table.columns)]
         if len(values) == len(table.columns):  # a changed row stays in its partition
             values += [rows.column(of_target(c.name)) for c in table.partition_columns]
-        if local.clauses[number].values:
+        if self._plan.merge.clauses[number].makes_rows:
             check_new_rows(table, values, local.semantics)
         has = set(rows.schema.names)
         arrays = [

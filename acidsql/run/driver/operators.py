@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array
-from acidsql.catalog.model import Partition
+from acidsql.catalog.model import Partition, TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import prune
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.engines import TOO_HEAVY
+from acidsql.plan.engines import QUICKER, TOO_HEAVY, engines
 from acidsql.plan.operators import (
     CheckOnce,
     CommonRows,
@@ -52,6 +52,7 @@ from acidsql.run.trace import Figures
 from acidsql.settings import Settings
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles
+from acidsql.storage.scan.orc_file import holds_times, refuse_old_times
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 
@@ -123,6 +124,8 @@ class Driver:
 
     def _scan(self, operator: LocalScan, flow: Flow, figures: Figures) -> None:
         """Settles which files are read; none is read yet."""
+        if self._waiting(operator, flow, figures):
+            return
         names, query = operator.names, operator.query
         read, meaning = flow.read_of(operator), None if query is None else query.semantics
         with reading_files():
@@ -143,6 +146,27 @@ class Driver:
             flow.tested.add(operator.number)
         flow.batches[operator.number] = _Once(batches)
 
+    def _waiting(self, operator: LocalScan, flow: Flow, figures: Figures) -> bool:
+        """Whether the rows are those of a frame that lie in memory: they are taken from there."""
+        table = flow.read_of(operator).table
+        if table.kind is not TableKind.FRAME or len(operator.names) < len(operator.columns):
+            return False
+        from acidsql.storage.waiting_rows import waiting_rows
+
+        rows = waiting_rows(table)
+        if rows is None:
+            return False
+        ordinals = {column.name: ordinal for ordinal, column in enumerate(table.columns)}
+        wanted = [ordinals[name.lower()] for name in operator.names]
+        timed = [
+            at for at, ordinal in enumerate(wanted) if holds_times(table.columns[ordinal].type)
+        ]
+        batches = [batch.select(wanted).rename_columns(operator.names) for batch in rows]
+        figures.bytes = sum(batch.nbytes for batch in batches)
+        self._check_weight(operator, flow, figures.bytes)
+        flow.batches[operator.number] = _Once(_without_old_times(batches, timed))
+        return True
+
     def _check_weight(self, operator: LocalScan | LocalFiles, flow: Flow, weight: int) -> None:
         """NotHere where the files of all scans weigh too much together, that of the one ``behind``
         among them.
@@ -151,7 +175,8 @@ class Driver:
         if operator.behind is not None:
             self.check_behind(operator.behind, flow)
         elif operator.max_bytes is not None and flow.weight > operator.max_bytes:
-            raise NotHere(TOO_HEAVY)
+            allowed = engines(self.settings).read_bytes or 0
+            raise NotHere(TOO_HEAVY if operator.max_bytes >= allowed else QUICKER)
 
     def check_behind(self, scan: LocalScan, flow: Flow) -> None:
         """NotHere where the files of a scan that comes later weigh too much with those before."""
@@ -194,6 +219,13 @@ class Driver:
 
     def _make_rows(self, operator: LocalRows, flow: Flow, figures: Figures) -> None:
         """The rows of a query; of a statement that changes rows what it makes of them."""
+        if operator.streams and self.streams(operator, flow):
+            from acidsql.run.driver.changes import begin
+
+            assert isinstance(flow, Change)
+            with reading_files():
+                begin(flow, _tree(operator), self.stream(operator, flow, figures), figures)
+            return
         with reading_files():
             rows = _rows_of(operator, flow)
             figures.rows, figures.bytes = rows.num_rows, rows.nbytes
@@ -248,6 +280,18 @@ class _Once:
             raise InterfaceError("the rows were not read to their end", hint="Run the query again.")
         self.begun = True
         return self.batches
+
+
+def _without_old_times(
+    batches: Iterable[pa.RecordBatch], timed: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    """The batches. NotHere where a scan of a file with them would say so. ``timed``: the ordinals
+    of columns with times.
+    """
+    for batch in batches:
+        for ordinal in timed:
+            refuse_old_times(batch.column(ordinal))
+        yield batch
 
 
 def _tree(operator: LocalRows) -> LocalQuery | LocalValues:

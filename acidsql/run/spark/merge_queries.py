@@ -77,7 +77,9 @@ class MergeQueries:
 
     def _enforced(self, query: BoundQuery) -> DataFrame:
         writing = [
-            str(number) for number, clause in enumerate(self.plan.merge.clauses) if clause.values
+            str(number)
+            for number, clause in enumerate(self.plan.merge.clauses)
+            if clause.makes_rows
         ]
         exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
         leading = [f"acidsql_{ordinal}" for ordinal in range(len(LEADING_COLUMNS))]

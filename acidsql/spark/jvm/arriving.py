@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
+from acidsql.arrow_arrays import with_offsets
 from acidsql.spark.jvm.java import jvm
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def collect_arriving(df: DataFrame, take: Callable[[pa.RecordBatch], None]) -> l
     try:
         with _served((port, secret), Arriving()) as batches:
             for batch in batches:
-                take(batch)
+                take(with_offsets(batch))
     finally:
         with unwrap_spark_exception():
             server.getResult()  # joins the thread that served, and raises what went wrong there

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from acidsql.arrow_arrays import with_offsets
 from acidsql.spark.jvm.scans import struct_of
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 def arrow_table(frame: DataFrame) -> pa.Table:
     """All rows of a DataFrame, on Spark Connect too. The types are those of ``arrow_schema``."""
-    if hasattr(frame, "toArrow"):
-        return frame.toArrow()
     import pyarrow as pa
 
+    if hasattr(frame, "toArrow"):
+        table = frame.toArrow()
+        return pa.Table.from_batches(map(with_offsets, table.to_batches()), table.schema)
     schema = arrow_schema(frame)
-    batches = cast(Any, frame)._collect_as_arrow()
+    batches = list(map(with_offsets, cast(Any, frame)._collect_as_arrow()))
     return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
 
 

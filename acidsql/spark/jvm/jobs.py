@@ -47,6 +47,11 @@ def has_own_processes(spark: SparkSession) -> bool:
     return _LOCAL.fullmatch(spark.sparkContext.master or "local") is None
 
 
+def tasks_at_once(spark: SparkSession) -> int | None:
+    """How many tasks run at once, as Spark takes it; None on Spark Connect, which does not tell."""
+    return None if jvm(spark) is None else int(spark.sparkContext.defaultParallelism)
+
+
 def map_in_tasks(
     spark: SparkSession, work: Callable[[_Item], _Result], items: Sequence[_Item]
 ) -> list[_Result] | None:

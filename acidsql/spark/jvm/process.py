@@ -27,6 +27,7 @@ from acidsql.errors import ExecutionError, InterfaceError
 from acidsql.interrupts import at_once
 from acidsql.processes import told_of_our_end
 
+_JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 _LOG_TAIL = 4000
 _KILLED_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
@@ -37,6 +38,14 @@ _one_start = threading.Lock()
 _start: Future[None] | None = None
 _own: Any = None
 """PySpark's gateway to the Java process that was started here."""
+_ADDRESS = "PYSPARK_GATEWAY_PORT"
+_SUBMITTED = _ADDRESS in os.environ
+"""Looked for before ``launch`` sets it for a moment."""
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit has started this process, and Java before it."""
+    return _SUBMITTED
 
 
 def check_own_process() -> None:
@@ -118,13 +127,14 @@ def forget_java() -> None:
         gateway.shutdown()  # type: ignore[union-attr]
 
 
-def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
+def launch(conf: Mapping[str, str], *, quiet: bool, java_options: str = "") -> None:
     """Starts the Java process that ``SparkSession.builder`` will then use; nothing it prints
-    reaches our stdout.
+    reaches our stdout. Connects to it where spark-submit has started one.
 
-    quiet: its stderr is kept from the user, too, unless it fails to start: then its last words are
-    the detail of the ExecutionError. An interrupt leaves the start to go on in the background, and
-    the next call joins it: no Java process is orphaned.
+    java_options: of ours, which any of the user's is above. quiet: its stderr is kept from the
+    user, too, unless it fails to start: then its last words are the detail of the ExecutionError.
+    An interrupt leaves the start to go on in the background, and the next call joins it: no Java
+    process is orphaned.
     """
     global _start
     from pyspark import SparkContext
@@ -137,7 +147,7 @@ def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
             _start = Future()
             threading.Thread(
                 target=_launch,
-                args=(_start, dict(conf), quiet),
+                args=(_start, dict(conf), quiet, java_options),
                 daemon=True,
                 name="acidsql-start-spark",
             ).start()
@@ -146,7 +156,7 @@ def launch(conf: Mapping[str, str], *, quiet: bool) -> None:
         start.result()
 
 
-def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
+def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool, java_options: str) -> None:
     """Starts Java for all who wait for ``start``, and stays as long as that runs: Linux takes the
     end of the thread that has started a process for that of the whole one.
     """
@@ -160,7 +170,8 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
     gateway = None
     with tempfile.TemporaryFile() as log:
         try:
-            _own = gateway = _gateway(options, log if quiet else 2)
+            gateway = _gateway(options, log if quiet else 2, java_options)
+            _own = None if _SUBMITTED else gateway
             SparkContext._ensure_initialized(gateway=gateway, conf=options)
             start.set_result(None)
         except (PySparkException, OSError) as error:
@@ -179,19 +190,19 @@ def _launch(start: Future[None], conf: Mapping[str, str], quiet: bool) -> None:
             os.waitid(os.P_PID, java.pid, os.WEXITED | os.WNOWAIT)
 
 
-def _gateway(options: Any, words: IO[bytes] | int) -> Any:
+def _gateway(options: Any, words: IO[bytes] | int, java_options: str) -> Any:
     """PySpark's connection to a new Java process. ``words``: where that one's own go to.
     PySparkException, OSError.
     """
     from pyspark.java_gateway import launch_gateway
 
     connect = cast(Any, launch_gateway)
-    if os.name == "nt" or "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started Java
+    if os.name == "nt" or _SUBMITTED:
         return connect(options, dict.fromkeys(("stdout", "stderr"), words))
     with _Starting() as starting:
-        java = starting.run(_command(options), words)
+        java = starting.run(_command(options), words, java_options)
         port, secret = starting.address(java)
-    with _environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+    with _environment({_ADDRESS: str(port), "PYSPARK_GATEWAY_SECRET": secret}):
         gateway = connect()
     gateway.proc = java
     return gateway
@@ -235,10 +246,15 @@ class _Starting:
     def _address(self) -> Path:
         return self._directory / "address"
 
-    def run(self, command: list[str], words: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    def run(
+        self, command: list[str], words: IO[bytes] | int, java_options: str
+    ) -> subprocess.Popen[bytes]:
+        # Java takes the last of two options that differ: these come before all others
+        before_the_users = [java_options, os.environ.get(_JAVA_OPTIONS, "")]
         environment = os.environ | {
             "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._address),
+            _JAVA_OPTIONS: " ".join(filter(None, before_the_users)),
         }
         tell = told_of_our_end()
 

@@ -12,7 +12,7 @@ from acidsql.errors import InterfaceError, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.arrow_rows import frame_of_table
 from acidsql.spark.jvm.java import JavaObject, jvm, need_java, sql_class
-from acidsql.spark.jvm.process import check_own_process, java_has_ended
+from acidsql.spark.jvm.process import check_own_process, java_has_ended, launch
 from acidsql.spark.jvm.zones import same_time_zone, wall_clocks
 
 if TYPE_CHECKING:
@@ -69,13 +69,16 @@ def running_session_if_any() -> SparkSession | None:
     return running_session()
 
 
-def java_property(name: str) -> str | None:
-    """A property of the Java process that ``launch`` has started, such as an entry of
-    spark-defaults.conf."""
+def java_settings() -> dict[str, str]:
+    """Spark's settings that the Java process of ``launch`` was given: those of spark-submit's
+    arguments and of spark-defaults.conf. Connects to one that spark-submit has started.
+    """
     from pyspark import SparkContext
 
-    value = cast(Any, SparkContext._jvm).java.lang.System.getProperty(name)
-    return None if value is None else str(value)
+    if SparkContext._jvm is None:
+        launch({}, quiet=False)
+    properties = cast(Any, SparkContext._jvm).java.lang.System.getProperties()
+    return {str(k): str(v) for k, v in properties.items() if str(k).startswith("spark.")}
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
@@ -97,22 +100,47 @@ def clone_session(spark: SparkSession) -> SparkSession:
     """A session on the same Spark with copies of the settings, views and functions of ``spark``;
     from then on each has its own.
 
-    On Spark Connect the server makes it, and keeps it until ``release_clone``.
-    UnsupportedStatementError where the client has no way to ask for it.
+    On Spark Connect the server makes it, and keeps it until ``release_clone``. Clients that cannot
+    ask for it (4.0) open a session of their own: without functions and views.
+    UnsupportedStatementError for those that cannot observe what is read (3.5).
     """
     from pyspark.sql import SparkSession
 
     if jvm(spark) is None:
-        if not hasattr(spark, "cloneSession"):
+        if not hasattr(spark.conf, "getAll"):
             raise UnsupportedStatementError(
-                "this client of Spark Connect cannot clone its session",
-                hint="Spark Connect needs pyspark 4.1 or newer; classic sessions do not.",
+                "this client of Spark Connect is too old",
+                hint="Spark Connect needs pyspark 4.0 or newer; classic sessions do not.",
             )
         _ = spark.version  # the server has no session to clone before it was asked something
+        if not hasattr(spark, "cloneSession"):
+            return _session_beside(spark)
         return cast(SparkSession, cast(Any, spark).cloneSession())
     ours = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     with contextlib.suppress(Exception):  # a Spark that keeps them otherwise
         _share_catalogs(ours, spark)
+    return ours
+
+
+def _session_beside(spark: SparkSession) -> SparkSession:
+    """Another session of a Spark Connect server, with the settings, the catalog and the database of
+    this one.
+    """
+    from pyspark.sql.connect.session import SparkSession as Remote
+
+    class Beside(Remote):  # type: ignore[misc,unused-ignore]
+        __module__ = Remote.__module__
+
+        def __del__(self) -> None:
+            """It would close the client, which ends the threads of all others (4.0)."""
+
+    ours = cast("SparkSession", Beside(connection=cast(Any, spark).client._builder))
+    others = settings_of(ours)
+    for name, value in settings_of(spark).items():
+        if name.startswith("spark.sql.") and value != others.get(name):
+            ours.conf.set(name, value)
+    ours.catalog.setCurrentCatalog(spark.catalog.currentCatalog())
+    ours.catalog.setCurrentDatabase(spark.catalog.currentDatabase())
     return ours
 
 
@@ -145,13 +173,17 @@ def release_clone(ours: SparkSession) -> None:
     """Ends a session of ``clone_session``'s on a Spark Connect server; elsewhere there is nothing
     to end.
 
-    ``SparkSession.stop`` would stop the server, too, if this process has started it.
+    ``SparkSession.stop`` would stop the server, too, if this process has started it, and closing
+    the client before 4.1 the threads of all others.
     """
     if jvm(ours) is None:
         client = cast(Any, ours).client
         with contextlib.suppress(Exception):  # the server may be gone, and the session with it
             client.release_session()
-        client.close()
+        if hasattr(ours, "cloneSession"):
+            client.close()
+        else:
+            client._channel.close()
 
 
 def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:

@@ -39,7 +39,7 @@ _KEPT_SECONDS = 30 * 86_400.0
 _DUMP_SECONDS = 60
 
 
-def launch(java_home: Path, conf: Mapping[str, str], *, quiet: bool) -> None:
+def launch(java_home: Path, conf: Mapping[str, str], java_options: str, *, quiet: bool) -> None:
     """``jvm.launch`` with the archive; without it, and without it for good, where Java does not
     start with it.
     """
@@ -47,13 +47,12 @@ def launch(java_home: Path, conf: Mapping[str, str], *, quiet: bool) -> None:
 
     given = options(java_home, Path(_find_spark_home()), conf, may_write=quiet)
     if given:
-        java = " ".join([*given, conf.get(DRIVER_OPTIONS, "")])
         try:
-            jvm.launch({**conf, DRIVER_OPTIONS: java}, quiet=quiet)
+            jvm.launch(conf, java_options=" ".join([*given, java_options]), quiet=quiet)
             return
         except ExecutionError:
             forget(given)
-    jvm.launch(conf, quiet=quiet)
+    jvm.launch(conf, java_options=java_options, quiet=quiet)
 
 
 def options(

@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
@@ -18,10 +19,13 @@ from acidsql.catalog.model import ForeignTable, SparkRelation
 from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
 from acidsql.lazy_pattern import pattern
+from acidsql.plan.engines import SparkAtHand
 from acidsql.settings import Settings, show_value
 from acidsql.spark import jvm
+from acidsql.spark.start import submitted
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.translation import silence, translated
+from acidsql.storage.scan.ahead import THREADS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +59,8 @@ def _looks_elsewhere(
     spark: SparkSession | None, master: str | None, conf: Mapping[str, str]
 ) -> str | None:
     """Why Spark may take a path for another file than this process does. ``spark``: that which
-    runs; None where one would be started with this ``master`` and ``conf``.
+    runs; None where one would be started with this ``master`` and ``conf``, which has all that is
+    set here or outside.
     """
     if spark is None:
         master = master or conf.get("spark.master") or "local"
@@ -95,10 +100,12 @@ class RunningSpark:
         self._master = master
         self._conf = dict(conf or {})
         self._spark_conf: Mapping[str, str] | None = None
+        self._outside: Mapping[str, str] | None = None
         self._ours: SparkSession | None = None
         self._parent: SparkSession | None = user_spark
         self._of_user: tuple[str, SparkSession] | None = None
         self._same_files: tuple[SparkSession | None, str | None] | None = None
+        self._tasks: tuple[SparkSession, int] | None = None
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
         self._tags = 0
@@ -112,6 +119,18 @@ class RunningSpark:
     @property
     def started(self) -> bool:
         return self._ours is not None
+
+    @property
+    def at_hand(self) -> SparkAtHand:
+        """What would carry a statement out now. Asks a Spark that runs, and starts none."""
+        spark = self._user_spark or self._ours
+        if spark is None:
+            return SparkAtHand()
+        if self._tasks is None or self._tasks[0] is not spark:
+            if jvm.is_lost(spark):
+                return SparkAtHand()
+            self._tasks = spark, jvm.tasks_at_once(spark) or THREADS
+        return SparkAtHand(runs=True, tasks=self._tasks[1])
 
     @property
     def session(self) -> SparkSession:
@@ -220,7 +239,26 @@ class RunningSpark:
         if self._parent is None:
             fast = self._settings.flag("acidsql.spark.fast.start")
             self._parent = session.start(self._master, self._conf, fast_start=fast)
+            self._tell_of_ours({**session.DERIVED_CONF, **given})
         return session.derive(self._parent, given)
+
+    def _tell_of_ours(self, ours: Mapping[str, str]) -> None:
+        """Warns of what was set for Spark, and is something else in our session."""
+        known = {USER_ZONE, ZONE, *self._settings.changed()}
+        for name, value in self._before_start().items():
+            if name in ours and name not in known and value.lower() != ours[name].lower():
+                words = f'Spark was told {name} "{value}", and acidsql works with "{ours[name]}"'
+                hint = ": SET acidsql.ansi says which" if name == "spark.sql.ansi.enabled" else ""
+                warnings.warn(f"{words}{hint}", stacklevel=2)
+
+    def _before_start(self) -> Mapping[str, str]:
+        """The settings of a Spark that this session starts: those made outside of the program, and
+        above them its own.
+        """
+        if self._outside is None:
+            remote = (self._master or "").startswith("sc://")
+            self._outside = {} if remote else submitted.settings()
+        return {**self._outside, **self._conf}
 
     @property
     def time_zone(self) -> str:
@@ -257,7 +295,8 @@ class RunningSpark:
         if relative and spark is not None and jvm.working_directory(spark) != os.getcwd():
             return "a path that is relative, to another directory where Spark was started"
         if self._same_files is None or self._same_files[0] is not spark:
-            self._same_files = spark, _looks_elsewhere(spark, self._master, self._conf)
+            conf = self._before_start() if spark is None else {}
+            self._same_files = spark, _looks_elsewhere(spark, self._master, conf)
         if self._same_files[1] is not None:
             return self._same_files[1]
         changed = {name: v for name, v in self._sql_conf().items() if _OF_FILES.match(name)}
@@ -274,7 +313,7 @@ class RunningSpark:
         """
         if self._spark_conf is None:
             spark = self._user_spark or jvm.running_session_if_any()
-            of_spark = {} if spark is None else jvm.settings_of(spark)
+            of_spark = self._before_start() if spark is None else jvm.settings_of(spark)
             self._spark_conf = {**of_spark, **self._conf}
         set_here = {name: self._settings.text(name) for name in self._settings.changed()}
         given = {**self._spark_conf, **set_here}
@@ -295,7 +334,7 @@ class RunningSpark:
         spark = self._parent or jvm.running_session_if_any()
         if spark is None:
             catalog = f"spark.sql.catalog.{table.parts[0]}"
-            return catalog in self._conf or catalog in self._settings.changed()
+            return catalog in self._before_start() or catalog in self._settings.changed()
         with translated():
             return jvm.has_table(spark, _quoted(table))
 
@@ -307,7 +346,8 @@ class RunningSpark:
         if not running and (spark := jvm.running_session_if_any()) is not None:
             running = [spark]
         if not running:
-            return any(map(_OF_FUNCTIONS.match, (*self._conf, *self._settings.changed())))
+            names = (*self._before_start(), *self._settings.changed())
+            return any(map(_OF_FUNCTIONS.match, names))
         with translated():
             return any(spark.catalog.functionExists(name) for spark in running)
 

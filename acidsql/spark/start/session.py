@@ -25,8 +25,7 @@ from acidsql.errors import (
 )
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark import jvm
-from acidsql.spark.start import class_archive
-from acidsql.spark.start.class_archive import DRIVER_OPTIONS
+from acidsql.spark.start import class_archive, submitted
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.meanings import tidy
@@ -75,13 +74,22 @@ DERIVED_CONF = {
 }
 
 
-# With one of these set, here or in spark-defaults.conf, a user has tables in Spark's own catalog.
+# With one of these set, a user has tables in Spark's own catalog.
 _CATALOG_CONF = ("spark.sql.warehouse.dir", "spark.sql.catalogImplementation")
 _REMEMBERED = (
     "spark.ui.retainedJobs",
     "spark.ui.retainedStages",
     "spark.sql.ui.retainedExecutions",
 )
+_AT_LAUNCH = (
+    "spark.driver.memory",
+    "spark.driver.extraJavaOptions",
+    "spark.driver.extraClassPath",
+    "spark.driver.extraLibraryPath",
+)
+"""What a Java process is started with and keeps."""
+_JAVA_OPTIONS = "-Duser.timezone=UTC"
+_OF_EXECUTORS = "spark.executor.extraJavaOptions"
 _STARTING = threading.Lock()
 """A process has one Java process, started by the first of its sessions that wants it."""
 
@@ -117,10 +125,11 @@ def start(
     """A Spark session: the one already running in this process, else a new one. ``master``
     "sc://.." connects to a Spark Connect server.
 
-    conf: Spark's own settings, above our defaults. fast_start: with an archive of Spark's classes
+    conf: Spark's own settings, above those of spark-submit and spark-defaults.conf, which are above
+    our defaults (``submitted``). fast_start: with an archive of Spark's classes
     (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
-    with _STARTING, _quiet_python():
+    with _STARTING, submitted.quiet_python():
         try:
             import pyspark
         except ModuleNotFoundError as error:
@@ -133,20 +142,42 @@ def start(
         running = jvm.running_session()
         if running is not None:
             return running
-        given = dict(conf or {})
-        settings = _settings(master, given)
-        quiet = "spark.log.level" not in given
         with java_environment() as home:
-            if fast_start:
-                class_archive.launch(home, settings, quiet=quiet)
+            outside = submitted.settings()
+            given = {**(conf or {}), **({"spark.master": master} if master else {})}
+            settings = {**_settings({**outside, **given}), **outside, **given}
+            quiet = "spark.log.level" not in {**outside, **given}
+            if jvm.is_submitted():
+                jvm.launch({}, quiet=False)
+            elif fast_start:
+                class_archive.launch(home, settings, _JAVA_OPTIONS, quiet=quiet)
             else:
-                jvm.launch(settings, quiet=quiet)
-            if not any(name in given or jvm.java_property(name) for name in _CATALOG_CONF):
+                jvm.launch(settings, java_options=_JAVA_OPTIONS, quiet=quiet)
+            _tell_of_differences(given, outside)
+            if not any(name in settings for name in _CATALOG_CONF):
                 settings["spark.sql.warehouse.dir"] = _directory_for_catalog()
+            # Ours first: an option that is given again wins.
+            options = settings.get(_OF_EXECUTORS, "")
+            settings[_OF_EXECUTORS] = f"{_JAVA_OPTIONS} {options}".strip()
             builder = SparkSession.builder
             for key, value in settings.items():
-                builder = builder.config(key, value)
+                if key not in _AT_LAUNCH:
+                    builder = builder.config(key, value)
             return builder.getOrCreate()
+
+
+def _tell_of_differences(given: Mapping[str, str], outside: Mapping[str, str]) -> None:
+    """Warns where this program's own settings and those from outside of it cannot both hold."""
+    master, submitted_one = given.get("spark.master"), outside.get("spark.master")
+    if master and submitted_one and master != submitted_one:
+        words = f'Spark runs on "{master}", as this program says, and not on'
+        warnings.warn(f'{words} "{submitted_one}", to which it was submitted', stacklevel=3)
+    running = jvm.java_settings()
+    for name in _AT_LAUNCH:
+        if name in given and given[name] != running.get(name):
+            has = f'"{running[name]}"' if name in running else "without it"
+            words = f"{name} is {has} in Spark's Java process, which runs already"
+            warnings.warn(f'{words}: "{given[name]}" has no effect', stacklevel=3)
 
 
 def _directory_for_catalog() -> str:
@@ -239,11 +270,15 @@ def import_view(ours: SparkSession, user_spark: SparkSession, name: str) -> None
 # ---- settings of a Spark of our own --------------------------------------------------------------
 
 
-def _settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    master = master or given.get("spark.master") or "local[*]"
-    settings = {
+def _settings(given: Mapping[str, str]) -> dict[str, str]:
+    """Our defaults, beside what is ``given``."""
+    master = given.get("spark.master", "local[*]")
+    # a Java that spark-submit has started says what its user wants it to say
+    quiet = {} if jvm.is_submitted() else {"spark.log.level": "OFF"}
+    return {
+        "spark.master": master,
         "spark.app.name": "acidsql",
-        "spark.log.level": "OFF",
+        **quiet,
         "spark.ui.enabled": "false",
         # Of jobs that have ended, where nobody looks at pages about them: each is some kilobytes.
         **({} if given.get("spark.ui.enabled") == "true" else dict.fromkeys(_REMEMBERED, "100")),
@@ -253,13 +288,7 @@ def _settings(master: str | None, given: Mapping[str, str]) -> dict[str, str]:
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
         **(_local_settings(master) if master.startswith("local") else {}),
-        **given,
-        "spark.master": master,
     }
-    # Ours first: an option that is given again wins.
-    for key in (DRIVER_OPTIONS, "spark.executor.extraJavaOptions"):
-        settings[key] = f"-Duser.timezone=UTC {given.get(key, '')}".strip()
-    return settings
 
 
 def _local_settings(master: str) -> dict[str, str]:
@@ -296,12 +325,3 @@ def default_memory() -> int:
         with contextlib.suppress(OSError, ValueError):
             pages = min(pages, int(Path(limit).read_text()))
     return max(GIGABYTE // 2, min(pages // 2, MAX_DEFAULT_MEMORY))
-
-
-@contextlib.contextmanager
-def _quiet_python() -> Iterator[None]:
-    """Keeps from our users what PySpark warns about versions of pandas while it is imported."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\..*")
-        warnings.filterwarnings("ignore", message=".*pandas.*", category=FutureWarning)
-        yield

@@ -55,12 +55,13 @@ def write_rows(spark: SparkSession, target: WriteTarget, rows: DataFrame, folder
                 for name, c in zip(names, table.columns, strict=True)
             ]
             with settings_during(spark, _PARQUET_SETTINGS):
-                written = sinks.staged_writer(rows.selectExpr(*named, *keys)).partitionBy(*keys)
-                written.option("compression", _parquet_codec(table)).parquet(spark_url(folder))
+                written = sinks.staged_writer(target, rows.selectExpr(*named, *keys))
+                written = written.option("compression", _parquet_codec(table)).partitionBy(*keys)
+                written.parquet(spark_url(folder))
         case FileFormat.TEXTFILE:
             line = text_values.line(names, table.columns, text_format(table))
             lines = sinks.staged_writer(
-                rows.selectExpr(f"{line} AS {text_values.LINE}", *keys)
+                target, rows.selectExpr(f"{line} AS {text_values.LINE}", *keys)
             ).partitionBy(*keys)
             lines.options(compression="none", lineSep="\n").text(spark_url(folder))
         case _:

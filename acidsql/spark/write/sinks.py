@@ -27,6 +27,7 @@ from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.files.fileio import FileIO
+from acidsql.files.urls import split_url
 from acidsql.plan.merge_sql import CLAUSE
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.spark import jvm
@@ -71,13 +72,14 @@ _CODECS = {
     OrcCodec.SNAPPY: "snappy",
     OrcCodec.LZ4: "lz4",
 }
-_STAGED = {
+_STAGED = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+_LOCAL = {
     # Hadoop's own writes a file of checksums beside each file, and starts a process for each file
     # and directory it makes: chmod.
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
-    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+"""Where the files are local. Drivers of object stores want Hadoop's own for their buffers."""
 _PART_FILE = re.compile(r"(?:.*/)?part-(\d+)-[^/]*")
 _BUCKET_FOLDER = re.compile(rf"(?:.*/)?{BUCKET_DIRECTORY}=(\d+)/.*")
 _KEY_FOLDER = re.compile(r"(?<![^/])k\d+=([^/]*)/")
@@ -342,12 +344,13 @@ def orc_writer(target: WriteTarget, events: DataFrame) -> DataFrameWriter:
         "orc.proleptic.gregorian": "true",
         "maxRecordsPerFile": 0,
     }
-    return staged_writer(events).options(**options)
+    return staged_writer(target, events).options(**options)
 
 
-def staged_writer(rows: DataFrame) -> DataFrameWriter:
+def staged_writer(target: WriteTarget, rows: DataFrame) -> DataFrameWriter:
     """A writer of files that belong to no table yet."""
-    return rows.write.options(**_STAGED)
+    is_local = split_url(target.root) is None
+    return rows.write.options(**_STAGED, **(_LOCAL if is_local else {}))
 
 
 # ---- what Spark has written

@@ -46,11 +46,26 @@ class ParquetFile:
         leaves = [schema.column(number) for number in range(len(schema))]
         old = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
         names = [column.name for column in columns]
-        for batch in self._file.iter_batches(batch_size=BATCH_ROWS, columns=names):
-            yield [
-                _values(batch.column(column.name), column.type, int96=column.name in old)
-                for column in columns
-            ]
+        for groups in self._groups():
+            for batch in self._file.iter_batches(BATCH_ROWS, groups, names):
+                yield [
+                    _values(batch.column(column.name), column.type, int96=column.name in old)
+                    for column in columns
+                ]
+
+    def _groups(self) -> Iterator[list[int]]:
+        """The numbers of the row groups, of as many as are a batch: Arrow keeps what it has read
+        of groups until it has read all that it was asked for.
+        """
+        groups, rows = list[int](), 0
+        for number in range(self._file.num_row_groups):
+            groups.append(number)
+            rows += self._file.metadata.row_group(number).num_rows
+            if rows >= BATCH_ROWS:
+                yield groups
+                groups, rows = [], 0
+        if groups:
+            yield groups
 
 
 def _values(array: pa.Array, hive_type: HiveType, *, int96: bool) -> pa.Array:

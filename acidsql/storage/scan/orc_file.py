@@ -453,15 +453,12 @@ def _widens(stored: OrcType, wanted: HiveType) -> bool:
 def converter(hive_type: HiveType, stored: OrcType) -> Convert:
     """What makes the values of a column of the type of what Arrow has read of it in a file."""
     wanted = arrow_type(hive_type)
-    timed = holds(hive_type, _is_time)
+    timed = holds_times(hive_type)
     padded = any(node.kind is OrcKind.CHAR for node in preorder(stored))
 
     def convert(array: pa.Array) -> pa.Array:
-        if timed and _may_be_old(array) and needs_java(pa.table([array], names=["c"])):
-            raise NotHere(
-                "a date or timestamp lies before 1582-10-15, or before 1970 with"
-                " a fraction of a second"
-            )
+        if timed:
+            refuse_old_times(array)
         if padded:
             array = _unpadded(array, stored)
         return array if array.type == wanted else array.cast(wanted, safe=False)
@@ -486,6 +483,19 @@ def _unpadded(array: pa.Array, stored: OrcType) -> pa.Array:
             return pa.MapArray.from_arrays(array.offsets, keys, items, mask=mask)
     children = [_unpadded(array.field(i), kind) for i, kind in enumerate(stored.children)]
     return pa.StructArray.from_arrays(children, names=list(stored.names), mask=mask)
+
+
+def refuse_old_times(array: pa.Array) -> None:
+    """Raises NotHere for times that Spark may take for others."""
+    if _may_be_old(array) and needs_java(pa.table([array], names=["c"])):
+        raise NotHere(
+            "a date or timestamp lies before 1582-10-15, or before 1970 with a fraction of a second"
+        )
+
+
+def holds_times(hive_type: HiveType) -> bool:
+    """Whether values of a type may be refused by ``refuse_old_times``."""
+    return holds(hive_type, _is_time)
 
 
 def _is_time(hive_type: HiveType) -> bool:

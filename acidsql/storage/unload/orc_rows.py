@@ -18,6 +18,18 @@ from acidsql.storage.stored import arrow_schema, needs_java_writer, orc_row_type
 _STRIPE_BYTES = 16 << 20
 
 
+def check_writable(rows: pa.Table, *, whose: str, hint: str) -> None:
+    """UnsupportedStatementError for times that Arrow's writer cannot write. ``whose``, ``hint``: as
+    for OrcRows.
+    """
+    if needs_java_writer(rows):
+        raise UnsupportedStatementError(
+            f"{whose} holds a date of the days that the calendar skips (1582-10-05 to"
+            " 1582-10-14), or a timestamp before 1970 with a fraction of a second",
+            hint=hint,
+        )
+
+
 class OrcRows:
     """The file while it is written. ``whose``: what its rows are called where some cannot be
     written, and the ``hint`` for it.
@@ -38,12 +50,7 @@ class OrcRows:
         """Adds rows, in Arrow's types of Hive's. DataError; UnsupportedStatementError for times
         that Arrow's writer cannot write.
         """
-        if needs_java_writer(rows):
-            raise UnsupportedStatementError(
-                f"{self._whose} holds a date of the days that the calendar skips (1582-10-05 to"
-                " 1582-10-14), or a timestamp before 1970 with a fraction of a second",
-                hint=self._hint,
-            )
+        check_writable(rows, whose=self._whose, hint=self._hint)
         pairs = zip(rows.columns, self._columns, strict=True)
         stored = [stored_array(array.combine_chunks(), c.type) for array, c in pairs]
         self._writer.write(pa.Table.from_arrays(stored, schema=self._schema))

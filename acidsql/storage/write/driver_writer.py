@@ -3,8 +3,8 @@
 INSERT VALUES takes it without Spark at all. Rows are Arrow tables whose columns are the table's, in
 order, and then the texts of its partition columns (partition_places); row ids are the columns
 ``originalTransaction``, ``bucket`` and ``rowId`` before them. Each file is built in memory with its
-footer already edited and is written once; all are complete in the staging directory before the
-first is published.
+footer already edited and is written once, many new rows piece by piece (``streaming.py``); all are
+complete in the staging directory before the first is published.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.returned import returned
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
+MANY_BYTES = 8 << 20
+"""New rows that weigh less are encoded at once: to begin threads for them is not worth it."""
 _ENOUGH_FOR_MORE_FILES = 50_000
 """Fewer new rows of an UPDATE go to one file if the table has no buckets: each file costs every
 scan as much as thousands of rows.
@@ -88,11 +90,11 @@ def write_delete(io: FileIO, target: WriteTarget, dead_rows: pa.Table) -> Writte
         for f in deleted_files(target.at(values), part)
     ]
     written = write_files(io, target, files, Written(deleted=dead_rows.num_rows))
-    return replace(written, returned=_old_rows(target, dead_rows)) if target.returns else written
+    return replace(written, returned=old_rows(target, dead_rows)) if target.returns else written
 
 
-def _old_rows(target: WriteTarget, dead_rows: pa.Table) -> tuple[pa.Table, ...]:
-    """The rows of a DELETE, whose values are beside their ids, as they are given back."""
+def old_rows(target: WriteTarget, dead_rows: pa.Table) -> tuple[pa.Table, ...]:
+    """Deleted rows, whose values are beside their ids, as they are given back."""
     names = data_names(target.table.columns)
     return tuple(
         returned(
@@ -205,7 +207,18 @@ def stage_file(
 
 def insert_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
     """Writes new rows of any table stored as ORC, as events where they are to have ids."""
+    if rows.nbytes >= MANY_BYTES and takes_streams(target):
+        # most statements write little, and need none of it
+        from acidsql.storage.write.streaming import insert_batches
+
+        return insert_batches(io, target, [rows])
     return (write_rows if target.table.is_full_acid else write_plain_rows)(io, target, rows)
+
+
+def takes_streams(target: WriteTarget) -> bool:
+    """Whether all new rows go to one file, in their order, and nobody asks for them again."""
+    table = target.table
+    return table.bucketing is None and not table.partition_columns and not target.returns
 
 
 def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
@@ -242,9 +255,7 @@ def stage_plain_file(
     io: FileIO, target: WriteTarget, staged_directory: str, bucket: BucketId, values: pa.StructArray
 ) -> StagedFile:
     path = f"{staged_directory}/{uuid.uuid4().hex}"
-    data = orc_bytes(
-        target, pa.Table.from_arrays(values.flatten(), names=[f.name for f in values.type])
-    )
+    data = orc_bytes(target, plain_table(values))
     edit = edit_tail(tail_of_bytes(data, data.size, path), {}, target.row_schema, proleptic=True)
     io.write(path, memoryview(data)[: edit.offset], edit.data)
     size = edit.offset + len(edit.data)
@@ -338,14 +349,19 @@ def _update_files(
 
 
 def _new_rows(target: WriteTarget, bucket: BucketId, values: pa.StructArray) -> EventFile:
-    count = len(values)
-    ids = RowIds(
+    ids = new_row_ids(target, bucket, range(len(values)))
+    return EventFile(target=target, bucket=bucket, ids=ids, values=values)
+
+
+def new_row_ids(target: WriteTarget, bucket: BucketId, numbers: range) -> RowIds:
+    """The ids of new rows, which are numbered in the order of their file."""
+    count = len(numbers)
+    return RowIds(
         write_ids=np.full(count, target.write_id, np.int64),
         bucket_properties=np.full(count, encode(bucket, target.statement_id), np.int32),
-        rows=np.arange(count, dtype=np.int64),
+        rows=np.arange(numbers.start, numbers.stop, dtype=np.int64),
         partition_numbers=np.zeros(count, np.int64),
     )
-    return EventFile(target=target, bucket=bucket, ids=ids, values=values)
 
 
 def runs(sorted_values: npt.NDArray[np.int32]) -> Iterator[tuple[BucketId, slice]]:
@@ -404,6 +420,11 @@ def encode_events(file: EventFile, path: str) -> tuple[pa.Buffer, TailEdit]:
         [file.ids.at(i) for i in last_rows(tail.stripes)], inserts=inserts, deletes=deletes
     )
     return data, edit_tail(tail, keys, file.target.event_schema, proleptic=True)
+
+
+def plain_table(values: pa.StructArray) -> pa.Table:
+    """The rows of a file without ACID columns."""
+    return pa.Table.from_arrays(values.flatten(), names=[field.name for field in values.type])
 
 
 def event_table(file: EventFile) -> pa.Table:

@@ -21,6 +21,7 @@ class Encoders:
     """
 
     def __init__(self, threads: int = THREADS) -> None:
+        self.threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acidsql-encode")
         self._free = BoundedSemaphore(threads)
 

@@ -1,8 +1,10 @@
-"""Insert events that come in the order of their ids become one final file, however many there are:
+"""Rows that come batch by batch become one final file, however many there are: insert events in the
+order of their ids, and new rows:
 
     batches --> pieces --a thread each--> files in memory --their stripes, in order--> the file
 
-No more lies in memory than a piece for each thread, and one that grows.
+No more lies in memory than a piece for each thread, and one that grows. The file has one tail,
+which is made once: nothing that was written is read or written again.
 """
 
 from __future__ import annotations
@@ -12,39 +14,47 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, repeat
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql import interrupts
+from acidsql import crash_points, interrupts
 from acidsql.acid.bucket_codec import bucket_ids
 from acidsql.acid.ids import BucketId
 from acidsql.acid.joining.files import JoinedFile
 from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending, last_rows
 from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
+from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
+from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, row_ids
 from acidsql.storage.write.driver_writer import (
+    MANY_BYTES,
     EventFile,
     event_table,
+    new_row_ids,
+    plain_table,
     row_values,
     tail_of_bytes,
     writer_options,
 )
 from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.target import StagedFile, WriteTarget
+from acidsql.storage.write.publish import partitions_of, staging, take_in
+from acidsql.storage.write.target import StagedFile, WriteTarget, Written
 
 PIECE_BYTES = 32 << 20
 """What the rows of a piece weigh in memory. Encoded they weigh a third and less: a stripe, or
 several where the table asks for small ones.
 """
 _MOST_PIECE_BYTES = 256 << 20
+_SLICE_BYTES = 1 << 20
+"""What of a batch goes to a piece at once."""
 
 
 def stage_stream(
@@ -56,27 +66,173 @@ def stage_stream(
     batches: Iterable[pa.Table],
 ) -> StagedFile | None:
     """The finished file of ``batches`` (``EventRows.batches``), below ``directory``; None if
-    there is no row.
+    there is no row. NotHere if the rows do not come in the order of their ids, or are another
+    bucket's.
     """
-    path = f"{directory}/{uuid.uuid4().hex}"
-    stream = _Stream(encoders=encoders, target=target, bucket=bucket, path=path)
-    parts = stream.parts(batches)
-    if (first := next(parts, None)) is None:
-        return None
-    io.write_pieces(path, chain((first,), parts))
-    return StagedFile(
-        path=path,
-        directory=target.insert_directory,
-        bucket=bucket,
-        rows=stream.rows,
-        size=stream.size,
-        partition=target.partition,
+    stream = _Stream(
+        encoders=encoders, target=target, bucket=bucket, path=f"{directory}/{uuid.uuid4().hex}"
     )
+    return stream.stage(io, _checked(target, bucket, batches), repeat(piece_bytes(target)))
 
 
-class _Batch(NamedTuple):
+def insert_batches(io: FileIO, target: WriteTarget, batches: Iterable[pa.Table]) -> Written:
+    """Writes an INSERT's rows while they come, those of ``driver_writer.insert_rows``: into one
+    file of a table without buckets, all of one partition. Nobody asks for them again.
+    """
+    with staging(io, target) as directory, Encoders() as encoders:
+        path = f"{directory}/{uuid.uuid4().hex}"
+        target, batches = _placed(target, iter(batches))
+        stream = _Stream(encoders=encoders, target=target, bucket=BucketId(0), path=path)
+        staged = stream.stage(io, _new_rows(target, batches), _growing(encoders, target))
+        files = [] if staged is None else [staged]
+        directories = take_in(target, files)
+    partitions = partitions_of(files) or target.sure
+    return Written(directories=directories, partitions=partitions, inserted=stream.rows)
+
+
+def _placed(
+    target: WriteTarget, batches: Iterator[pa.Table]
+) -> tuple[WriteTarget, Iterable[pa.Table]]:
+    """The target of the partition that all rows are of, and the rows without its texts."""
+    if not target.table.partition_columns:
+        return target, batches
+    parts = (part for batch in batches for part in by_values(target.table, batch))
+    first = next(parts, None)
+    if first is None:
+        return target, ()
+    values = first[0]
+
+    def rows() -> Iterator[pa.Table]:
+        for key, part in chain((first,), parts):
+            if key != values:
+                raise InternalError("rows of several partitions are streamed to one")
+            yield part
+
+    return target.at(values), rows()
+
+
+def piece_bytes(target: WriteTarget) -> int:
+    """What the rows of a piece weigh at least: more where the table asks for larger stripes."""
+    return max(PIECE_BYTES, min(target.stripe_size // 2, _MOST_PIECE_BYTES))
+
+
+def _growing(encoders: Encoders, target: WriteTarget) -> Iterator[int]:
+    """New rows begin with small pieces, one for each thread, which then become larger: all threads
+    are soon busy, and in the end none waits long for another.
+    """
+    most, size = piece_bytes(target), MANY_BYTES
+    while size < most:
+        yield from repeat(size, encoders.threads)
+        size *= 2
+    yield from repeat(most)
+
+
+# ---- what comes, batch by batch
+
+
+class _Part(Protocol):
+    """Rows that go to a piece together."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def weight(self) -> int: ...
+    def table(self) -> pa.Table:
+        """The rows as Arrow's writer takes them; an encoding thread asks."""
+
+    def id_at(self, position: int) -> RowId:
+        """The id of a row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Events:
+    """Insert events that have their ids."""
+
+    target: WriteTarget
+    bucket: BucketId
     rows: pa.Table
     ids: RowIds
+
+    @property
+    def count(self) -> int:
+        return len(self.ids)
+
+    @property
+    def weight(self) -> int:
+        return int(self.rows.nbytes)
+
+    def table(self) -> pa.Table:
+        file = EventFile(
+            target=self.target,
+            bucket=self.bucket,
+            ids=self.ids,
+            values=row_values(values_of(self.rows), self.target.table.columns),
+            event_write_ids=numpy_array(self.rows.column(CURRENT)),
+        )
+        return event_table(file)
+
+    def id_at(self, position: int) -> RowId:
+        return self.ids.at(position)
+
+
+def _checked(
+    target: WriteTarget, bucket: BucketId, batches: Iterable[pa.Table]
+) -> Iterator[_Events]:
+    last: RowId | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        ids = row_ids(batch)
+        if (
+            (last is not None and ids.at(0) <= last)
+            or not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows)
+            or not (bucket_ids(ids.bucket_properties) == bucket).all()
+        ):
+            raise NotHere("rows that do not come in the order of their ids, or of another bucket")
+        last = ids.at(-1)
+        yield _Events(target=target, bucket=bucket, rows=batch, ids=ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NewRows:
+    """Rows that get their ids here, if the table has any. ``first``: the number of the first."""
+
+    target: WriteTarget
+    first: int
+    rows: pa.Table
+
+    @property
+    def count(self) -> int:
+        return int(self.rows.num_rows)
+
+    @property
+    def weight(self) -> int:
+        return int(self.rows.nbytes)
+
+    def table(self) -> pa.Table:
+        table, bucket = self.target.table, BucketId(0)
+        values = row_values(self.rows, table.columns)
+        if not table.is_full_acid:
+            return plain_table(values)
+        ids = new_row_ids(self.target, bucket, range(self.first, self.first + self.count))
+        return event_table(EventFile(target=self.target, bucket=bucket, ids=ids, values=values))
+
+    def id_at(self, position: int) -> RowId:
+        at = self.first + position
+        return new_row_ids(self.target, BucketId(0), range(at, at + 1)).at(0)
+
+
+def _new_rows(target: WriteTarget, batches: Iterable[pa.Table]) -> Iterator[_NewRows]:
+    first = 0
+    for batch in batches:
+        size = max(1, batch.num_rows * _SLICE_BYTES // max(1, batch.nbytes))
+        for at in range(0, batch.num_rows, size):
+            rows = batch.slice(at, size)
+            yield _NewRows(target=target, first=first, rows=rows)
+            first += rows.num_rows
+
+
+# ---- the file
 
 
 class _Encoded(NamedTuple):
@@ -97,65 +253,62 @@ class _Stream:
     path: str
     rows: int = 0
     size: int = 0
-    _last: RowId | None = None
 
-    def parts(self, batches: Iterable[pa.Table]) -> Iterator[bytes | memoryview]:
-        """The bytes of the file. NotHere if the rows do not come in the order of their ids, or are
-        another bucket's.
-        """
+    def stage(self, io: FileIO, parts: Iterable[_Part], sizes: Iterator[int]) -> StagedFile | None:
+        """Writes the file; None if there is no row. ``sizes``: what each piece weighs at least."""
+        bytes_of_file = self._bytes(parts, sizes)
+        if (first := next(bytes_of_file, None)) is None:
+            return None
+        try:
+            io.write_pieces(self.path, chain((first,), bytes_of_file))
+        except NotHere:  # Spark takes over, and what is here is no part of what it writes
+            io.delete_file(self.path)
+            raise
+        events = self.target.table.is_full_acid
+        return StagedFile(
+            path=self.path,
+            directory=self.target.insert_directory if events else self.target.plain_directory,
+            bucket=self.bucket,
+            rows=self.rows,
+            size=self.size,
+            partition=self.target.partition,
+            original=not events,
+        )
+
+    def _bytes(self, parts: Iterable[_Part], sizes: Iterator[int]) -> Iterator[bytes | memoryview]:
         joined, last_ids = JoinedFile(path=self.path), list[RowId]()
-        for piece in _in_order(self.encoders, map(self._encoding, self._pieces(batches))):
+        pieces = (partial(_encoded, self.target, self.path, p) for p in _pieces(parts, sizes))
+        for piece in _in_order(self.encoders, pieces):
             self.rows += piece.tail.row_count
             last_ids += piece.last_ids
             yield joined.add(memoryview(piece.data), piece.tail)
+            crash_points.reached("piece written")
         if not self.rows:
             return
         data = joined.end()
         self.size = joined.size + len(data)
         tail = tail_of_bytes(data, self.size, self.path)
-        edit = edit_tail(
-            tail,
-            footer_keys(last_ids, inserts=self.rows),
-            self.target.event_schema,
-            proleptic=True,
-        )
+        if self.target.table.is_full_acid:
+            keys, schema = footer_keys(last_ids, inserts=self.rows), self.target.event_schema
+        else:
+            keys, schema = {}, self.target.row_schema
+        edit = edit_tail(tail, keys, schema, proleptic=True)
         self.size = edit.offset + len(edit.data)
         yield data[: edit.offset - joined.size] + edit.data
 
-    def _encoding(self, piece: Sequence[_Batch]) -> Callable[[], _Encoded]:
-        return partial(_encoded, self.target, self.bucket, self.path, piece)
 
-    def _pieces(self, batches: Iterable[pa.Table]) -> Iterator[Sequence[_Batch]]:
-        """The batches, as many at a time as one thread encodes."""
-        enough = piece_bytes(self.target)
-        piece: list[_Batch] = []
-        weight = 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            piece.append(_Batch(batch, self._checked_ids(batch)))
-            weight += batch.nbytes
-            if weight >= enough:
-                yield piece
-                piece, weight = [], 0
-        if piece:
+def _pieces(parts: Iterable[_Part], sizes: Iterator[int]) -> Iterator[Sequence[_Part]]:
+    """The parts, as many at a time as one thread encodes."""
+    piece: list[_Part] = []
+    weight, enough = 0, next(sizes)
+    for part in parts:
+        piece.append(part)
+        weight += part.weight
+        if weight >= enough:
             yield piece
-
-    def _checked_ids(self, batch: pa.Table) -> RowIds:
-        ids = row_ids(batch)
-        if (
-            (self._last is not None and ids.at(0) <= self._last)
-            or not is_strictly_ascending(ids.write_ids, ids.bucket_properties, ids.rows)
-            or not (bucket_ids(ids.bucket_properties) == self.bucket).all()
-        ):
-            raise NotHere("rows that do not come in the order of their ids, or of another bucket")
-        self._last = ids.at(-1)
-        return ids
-
-
-def piece_bytes(target: WriteTarget) -> int:
-    """What the rows of a piece weigh at least: more where the table asks for larger stripes."""
-    return max(PIECE_BYTES, min(target.stripe_size // 2, _MOST_PIECE_BYTES))
+            piece, weight, enough = [], 0, next(sizes)
+    if piece:
+        yield piece
 
 
 def _in_order(encoders: Encoders, pieces: Iterable[Callable[[], _Encoded]]) -> Iterator[_Encoded]:
@@ -175,32 +328,21 @@ def _in_order(encoders: Encoders, pieces: Iterable[Callable[[], _Encoded]]) -> I
             left.cancel()
 
 
-def _encoded(target: WriteTarget, bucket: BucketId, path: str, piece: Sequence[_Batch]) -> _Encoded:
+def _encoded(target: WriteTarget, path: str, piece: Sequence[_Part]) -> _Encoded:
     sink = pa.BufferOutputStream()
     with orc.ORCWriter(sink, **writer_options(target)) as writer:
-        for batch in piece:
-            writer.write(_events(target, bucket, batch))
+        for part in piece:
+            writer.write(part.table())
     data = sink.getvalue()
     tail = tail_of_bytes(data, data.size, path)
-    return _Encoded(data, tail, list(_last_ids(tail, piece)))
+    ids = list(_last_ids(tail, piece)) if target.table.is_full_acid else []
+    return _Encoded(data, tail, ids)
 
 
-def _events(target: WriteTarget, bucket: BucketId, batch: _Batch) -> pa.Table:
-    return event_table(
-        EventFile(
-            target=target,
-            bucket=bucket,
-            ids=batch.ids,
-            values=row_values(values_of(batch.rows), target.table.columns),
-            event_write_ids=numpy_array(batch.rows.column(CURRENT)),
-        )
-    )
-
-
-def _last_ids(tail: OrcTail, piece: Sequence[_Batch]) -> Iterator[RowId]:
+def _last_ids(tail: OrcTail, piece: Sequence[_Part]) -> Iterator[RowId]:
     rest = iter(piece)
-    first, ids = 0, next(rest).ids
+    first, part = 0, next(rest)
     for row in last_rows(tail.stripes):
-        while row >= first + len(ids):
-            first, ids = first + len(ids), next(rest).ids
-        yield ids.at(row - first)
+        while row >= first + part.count:
+            first, part = first + part.count, next(rest)
+        yield part.id_at(row - first)

@@ -17,13 +17,14 @@ from sqlalchemy.exc import DBAPIError
 
 from acidsql.catalog.model import Column, Database, Partition, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.errors import CommitStateUnknownError, MetastoreError
+from acidsql.errors import CommitStateUnknownError, MetastoreBusyError, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.schema import SCHEMA
 from acidsql.metastore.sql import insert, select
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.stores import connections
 from acidsql.metastore.stores import postgresql as store
+from acidsql.metastore.stores.life import SignsOfLife
 from acidsql.metastore.tables import DATABASE_PARAMS
 from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
@@ -203,17 +204,58 @@ def test_what_a_process_may_outlive_waits_for_the_disk(
     assert how == [True, True, False, False]
 
 
-def test_a_writer_that_waits_too_long(reopen: Reopen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_waits_too_long(reopen: Reopen) -> None:
     """Says so, and nothing is broken."""
-    monkeypatch.setattr(connections, "_CONFIGURE", "SET lock_timeout = 1")
-    one, other = reopen(), reopen()
+    one, other = reopen(), reopen(patience_seconds=0.01)
     with (
         one._store.write(),
-        pytest.raises(MetastoreError, match=r"could not be written: .* lock timeout") as caught,
+        pytest.raises(MetastoreBusyError, match=r"could not be written: .* lock timeout") as caught,
     ):
         other.open_txn()
-    assert "30 s" in str(caught.value.hint)
-    assert other.open_txn() == 1
+    assert "acidsql.store.patience" in str(caught.value.hint)
+    one.close()
+    assert reopen().open_txn() == 1
+
+
+def test_a_writer_that_says_nothing_is_ended(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two statements, in one, and at its COMMIT: nothing of it is left, which it is told;
+    as long as it gives signs of life it may do what it likes.
+    """
+    busy, other = reopen(patience_seconds=0.2), reopen()
+
+    with busy._store.write() as connection:
+        for _ in range(4):  # twice as long as a silent one may be there
+            threading.Event().wait(0.1)
+        connection.execute(insert(TXNS), [_txn(5)])
+    assert other.valid_txns().high_watermark == 5
+
+    def slow() -> None:
+        with busy._store.write() as connection:
+            connection.execute(insert(TXNS), [_txn(6)])
+            connection.exec_driver_sql("SELECT pg_sleep(60)")
+
+    def silent(last: str | None) -> None:
+        with busy._store.write() as connection:
+            connection.execute(insert(TXNS), [_txn(7)])
+            _wait_until(lambda: not _in_transaction(other))
+            if last is not None:
+                connection.exec_driver_sql(last)
+
+    with pytest.raises(MetastoreBusyError, match="statement timeout"):
+        slow()
+    monkeypatch.setattr(SignsOfLife, "_say", lambda self, driver: None)
+    for last in ("SELECT 1", None):
+        with pytest.raises(MetastoreBusyError, match="idle-in-transaction timeout"):
+            silent(last)
+    assert other.valid_txns().high_watermark == 5
+
+
+def _in_transaction(metastore: EmbeddedMetastore) -> bool:
+    with metastore._store.read() as connection:
+        idle = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()"
+        return bool(connection.scalar(text(idle)))
 
 
 # --- lost connections

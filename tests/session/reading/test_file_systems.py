@@ -18,7 +18,13 @@ from pyarrow import orc
 from acidsql import crash_points
 from acidsql.acid.listed import AcidDirectory
 from acidsql.catalog.model import Table, TableName
-from acidsql.errors import BindError, ExecutionError, MetastoreError, UnsupportedStatementError
+from acidsql.errors import (
+    BindError,
+    ExecutionError,
+    MetastoreError,
+    UnsupportedStatementError,
+    WriteConflictError,
+)
 from acidsql.files.arrow_files import ArrowFileIO
 from acidsql.session import Session
 from acidsql.storage.delete_events import DeleteEventReader
@@ -200,6 +206,132 @@ def test_a_plain_table_on_s3_becomes_transactional(far: Session, s3: S3Server) -
     assert [re.sub("[0-9]{9}$", "N", name) for name in s3.names()] == [
         "t/delta_0000001_0000001_0000/000000_0_copy_N"
     ] * 2
+
+
+COPIES = [
+    pytest.param("ALTER TABLE d.t RENAME TO d.u", id="a table"),
+    pytest.param(
+        "ALTER TABLE d.p PARTITION (ds = 1) RENAME TO PARTITION (ds = 2)", id="a partition"
+    ),
+    pytest.param(f"ALTER TABLE d.o SET TBLPROPERTIES ({INSERT_ONLY})", id="a conversion"),
+]
+
+
+def make_copied(far: Session) -> None:
+    far.sql(f"CREATE DATABASE d LOCATION '{ROOT}/d.db'")
+    far.sql(f"CREATE TABLE d.t (id INT) {ACID}")
+    far.sql(f"CREATE TABLE d.p (id INT) PARTITIONED BY (ds INT) {ACID}")
+    far.sql("CREATE TABLE d.o (id INT) STORED AS ORC")
+    far.sql(f"CREATE TABLE d.other (id INT) {ACID}")
+    for into in ("d.t", "d.p PARTITION (ds = 1)", "d.o"):
+        far.sql(f"INSERT INTO {into} VALUES (1)")
+
+
+@pytest.mark.parametrize("statement", COPIES)
+def test_others_write_while_files_are_copied(
+    far: Session, s3: S3Server, warehouse: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """The metastore is free meanwhile; all names are committed, and the old files gone, at the
+    end.
+    """
+    make_copied(far)
+    reached: list[str] = []
+    with Session(warehouse, settings={**s3.settings, "acidsql.store.patience": "1s"}) as other:
+
+        def write(point: str) -> None:
+            if point in ("directory moved", "files moved"):
+                monkeypatch.setattr(crash_points, "hook", None)
+                reached.append(point)
+                other.sql("INSERT INTO d.other VALUES (1)")
+
+        monkeypatch.setattr(crash_points, "hook", write)
+        far.sql(statement)
+        monkeypatch.setattr(crash_points, "hook", None)
+        assert len(reached) == 1
+        tables = {name.split("/")[1] for name in s3.names()}
+        assert tables == {"o", "other", "p", "u" if "RENAME TO d.u" in statement else "t"}
+        assert not any("ds=1" in name for name in s3.names()) or "PARTITION" not in statement
+        far.sql("SET acidsql.engine=local")
+        for table in ("o", "p", "u" if "u" in tables else "t"):
+            assert [row[0] for row in far.sql(f"SELECT id FROM d.{table}").rows()] == [1]
+
+
+@pytest.mark.parametrize("statement", COPIES)
+def test_a_file_that_comes_while_others_are_copied_is_not_missed(
+    far: Session, s3: S3Server, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """The statement changes nothing then, and may be run again."""
+    make_copied(far)
+    homes = {"RENAME TO d.u": "t", "PARTITION": "p/ds=1", "SET": "o"}
+    home = next(home for words, home in homes.items() if words in statement)
+    late = (
+        f"{ROOT}/d.db/{home}/delta_0000001_0000001_0000/late"
+        if home != "o"
+        else f"{ROOT}/d.db/o/000009_0"
+    )
+    before = s3.names()
+
+    def write(point: str) -> None:
+        if point in ("directory moved", "files moved"):
+            far.files.write(late, b"x")
+
+    monkeypatch.setattr(crash_points, "hook", write)
+    with pytest.raises(WriteConflictError, match="while they were copied") as caught:
+        far.sql(statement)
+    monkeypatch.setattr(crash_points, "hook", None)
+    assert caught.value.retryable
+    assert s3.names() == sorted([*before, late.removeprefix(f"{ROOT}/")])
+    far.files.delete_file(late)
+    far.sql(statement)
+    assert s3.names() != before
+
+
+@pytest.mark.parametrize("statement", COPIES[:2])
+def test_killed_while_files_are_copied(
+    far: Session, s3: S3Server, warehouse: Path, statement: str
+) -> None:
+    """The copies go with the next statement of anybody; it can be done again."""
+    make_copied(far)
+    before = s3.names()
+    assert killed(warehouse, "directory moved", statement, **s3.settings)
+    assert s3.names() != before
+    far.sql("INSERT INTO d.other VALUES (1)")
+    assert [name for name in s3.names() if "other" not in name] == before
+    far.sql(statement)
+    assert [name for name in s3.names() if "other" not in name] != before
+
+
+def test_others_write_while_a_dropped_table_goes(
+    far: Session, s3: S3Server, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes some files at a time; the metastore is free between them, and while it is looked
+    which there are.
+    """
+    monkeypatch.setattr("acidsql.commit.dropped._FILES_AT_ONCE", 2)
+    make_copied(far)
+    for number in range(3):
+        far.sql(f"INSERT INTO d.t VALUES ({number})")
+    with Session(warehouse, settings={**s3.settings, "acidsql.store.patience": "1s"}) as other:
+        listings = 0
+        list_files = ArrowFileIO.list_files
+
+        def listed(io: ArrowFileIO, root: str) -> Any:
+            nonlocal listings
+            if root.endswith("/t"):
+                listings += 1
+                other.sql("INSERT INTO d.other VALUES (1)")
+            return list_files(io, root)
+
+        def write(point: str) -> None:
+            if point == "some files deleted":
+                other.sql("INSERT INTO d.other VALUES (1)")
+
+        monkeypatch.setattr(ArrowFileIO, "list_files", listed)
+        monkeypatch.setattr(crash_points, "hook", write)
+        far.sql("DROP TABLE d.t")
+        monkeypatch.setattr(crash_points, "hook", None)
+    assert listings == 1
+    assert not any("d.db/t/" in name for name in s3.names())
 
 
 def test_a_partition_elsewhere_is_only_read(far: Session, s3: S3Server, warehouse: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acidsql.errors import ExecutionError
 from acidsql.session import Session
 from tests.lengths import times
 from tests.session.reading.parity import COLUMNS, TABLES, check
@@ -369,3 +370,15 @@ def test_the_driver_relates_rows_as_spark_does_at_length(
 ) -> None:
     """The same, hundreds of times."""
     check(tables, query, ansi)
+
+
+def test_intersect_all_with_a_column_twice(tables: Session) -> None:
+    """The driver answers what Spark's optimizer breaks down on, which it says in its own words."""
+    query = "SELECT i, i AS j FROM other INTERSECT ALL SELECT i, i FROM other"
+    tables.sql("SET acidsql.ansi=false")
+    tables.sql("SET acidsql.engine=local")
+    rows = tables.sql("SELECT i, i AS j FROM other").fetchall()
+    assert sorted(tables.sql(query).fetchall(), key=str) == sorted(rows, key=str)
+    tables.sql("SET acidsql.engine=spark")
+    with pytest.raises(ExecutionError, match="RewriteIntersectAll"):
+        tables.sql(query).fetchall()

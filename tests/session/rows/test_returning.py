@@ -70,7 +70,7 @@ def test_update_gives_new_values_and_delete_old_ones(alone: Session) -> None:
 
 
 def test_merge_gives_new_rows(alone: Session) -> None:
-    """Those that it has updated and those that it has inserted; with a DELETE it is refused."""
+    """Those that it has updated and those that it has inserted."""
     done = alone.sql(
         "MERGE INTO t USING (VALUES (1, 'x'), (9, 'y')) s(id, name) ON t.id = s.id"
         " WHEN MATCHED THEN UPDATE SET name = s.name"
@@ -78,11 +78,36 @@ def test_merge_gives_new_rows(alone: Session) -> None:
     )
     assert sorted(done.fetchall()) == [(1, "x", Decimal("1.00")), (9, "y", Decimal("1.50"))]
     assert (done.stats.rows_inserted, done.stats.rows_updated) == (1, 1)
-    with pytest.raises(UnsupportedStatementError, match="MERGE that deletes"):
-        alone.sql(
-            "MERGE INTO t USING (VALUES (1)) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE"
-            " RETURNING id"
-        )
+
+
+def test_merge_gives_what_deleted_rows_were(alone: Session) -> None:
+    """Beside the new rows, with their ROW__IDs; also of rows that no row of the source is for."""
+    before = dict(alone.sql("SELECT id, ROW__ID FROM t").fetchall())
+    done = alone.sql(
+        "MERGE INTO t USING (VALUES (1, 'x'), (2, 'y'), (9, 'z')) s(id, name) ON t.id = s.id"
+        " WHEN MATCHED AND s.name = 'x' THEN DELETE WHEN MATCHED THEN UPDATE SET name = s.name"
+        " WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)"
+        " RETURNING id, name, n, ROW__ID"
+    )
+    rows = {row[0]: row[1:] for row in done.fetchall()}
+    assert {key: row[:2] for key, row in rows.items()} == {
+        1: ("a", Decimal("1.00")),
+        2: ("y", Decimal("2.00")),
+        9: ("z", Decimal("1.50")),
+    }
+    assert rows[1][2] == before[1]
+    assert rows[2][2] != before[2]
+    assert (done.stats.rows_inserted, done.stats.rows_updated, done.stats.rows_deleted) == (1, 1, 1)
+    done = alone.sql(
+        "MERGE INTO t USING (VALUES (2), (3)) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE"
+        " WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING name, n"
+    )
+    assert sorted(done.fetchall(), key=str) == [
+        ("y", Decimal("2.00")),
+        ("z", Decimal("1.50")),
+        (None, None),
+    ]
+    assert alone.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
 
 
 def test_partitions_and_buckets(alone: Session) -> None:
@@ -203,6 +228,12 @@ def test_rows_of_spark(session: Session) -> None:
         " RETURNING id, name, k"
     )
     assert sorted(done.fetchall()) == [(2, "m", 1), (3, "i", 2)]
+    done = session.sql(
+        "MERGE INTO t USING (SELECT 1 AS id UNION ALL SELECT 4) s ON t.id = s.id WHEN MATCHED THEN"
+        " DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'i', 2) RETURNING id, name, k"
+    )
+    assert sorted(done.fetchall()) == [(1, "a", 1), (4, "i", 2)]
+    session.sql("DELETE FROM t WHERE id = 4")
     done = session.sql("DELETE FROM t WHERE id > 1 RETURNING k, name, id")
     assert sorted(done.fetchall()) == [(1, "m", 2), (2, "i", 3)]
     session.sql("SET acidsql.write.path=big")
@@ -213,4 +244,4 @@ def test_rows_of_spark(session: Session) -> None:
     session.sql("SET acidsql.write.driver.max.bytes=1000")
     with pytest.raises(UnsupportedStatementError, match="the driver can hold"):
         session.sql("DELETE FROM t RETURNING id")
-    assert session.sql("SELECT count(*) FROM t").fetchall() == [(20001,)]
+    assert session.sql("SELECT count(*) FROM t").fetchall() == [(20000,)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from acidsql.session import Session
@@ -99,6 +100,37 @@ def test_killed_at_every_step(warehouse: Path, opened: Session, case: str) -> No
     missing = set(BEFORE) - set(reached)
     assert missing <= ({"staged"} if "truncate" in case else set())
     assert "committed" in reached
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION (k = 'a')"])
+def test_killed_while_a_large_file_is_written(
+    warehouse: Path, opened: Session, partition: str
+) -> None:
+    """A half of it is on disk, which nobody sees, and which is taken away with the rest."""
+    keys = "PARTITIONED BY (k STRING)" if partition else ""
+    run_all(
+        opened,
+        [
+            "SET acidsql.engine=local",
+            f"CREATE TABLE other (id INT) {ACID}",
+            f"CREATE TABLE source (id INT, name STRING) {ACID}",
+            f"CREATE TABLE t (id INT, name STRING) {keys} {ACID}",
+            f"INSERT INTO t {partition} VALUES (1, 'b')",
+        ],
+    )
+    many = pa.table({"id": pa.array(range(200_000), pa.int32()), "name": ["x" * 200] * 200_000})
+    opened.table("source").append(many)
+    before = rows_of(opened, "t")
+    statement = f"INSERT INTO t {partition} SELECT * FROM source"
+    for times in (1, 2):
+        assert killed(warehouse, "piece written", statement, times=times)
+        assert rows_of(opened, "t") == before
+        [half] = [p for p in (warehouse / "t").rglob("*") if p.is_file() and ".acidsql" in str(p)]
+        assert half.stat().st_size > 0
+        opened.sql("INSERT INTO other VALUES (1)")
+        assert garbage(opened) == []
+    opened.sql(statement)
+    assert len(rows_of(opened, "t")) == 200_001
 
 
 PLAIN = "CREATE TABLE t (id INT) STORED AS ORC"

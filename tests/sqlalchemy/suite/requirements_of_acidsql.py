@@ -96,6 +96,7 @@ SKIPPED = {
     "ComponentReflectionTestExtra::test_check_constraint_standalone": _LOWER,
     "InsertBehaviorTest::test_insert_from_select_autoinc": "Hive has no autoincrement",
     "InsertBehaviorTest::test_insert_from_select_autoinc_no_rows": "Hive has no autoincrement",
+    "InsertBehaviorTest::test_autoclose_on_insert_implicit_returning": "Hive has no autoincrement",
     "IsolationLevelTest::test_dialect_user_setting_is_restored": "there is one isolation level",
     "LongNameBlowoutTest::test_long_convention_name[ix": _NO_INDEX,
     "NameDenormalizeTest::test_cols_driver_cols": _LOWER,

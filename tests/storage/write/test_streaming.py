@@ -17,17 +17,27 @@ from acidsql.acid.bucket_codec import encode
 from acidsql.acid.ids import NO_STATEMENT, BucketId
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Table
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.local_files import LocalFileIO
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.footers import read_footer
 from acidsql.storage.row_ids import row_ids
-from acidsql.storage.write import streaming
+from acidsql.storage.write import driver_writer, streaming
 from acidsql.storage.write.driver_writer import EventFile, row_values, stage_file
 from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.streaming import stage_stream
+from acidsql.storage.write.streaming import insert_batches, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
-from tests.spark.written import make_table, target
+from tests.spark.naive_reader import visible_rows
+from tests.spark.written import (
+    EVERY_TYPE,
+    arrow_rows,
+    committed,
+    make_table,
+    names_below,
+    target,
+    write_rows,
+)
 
 IO = LocalFileIO(durable=False)
 BUCKET = BucketId(3)
@@ -166,3 +176,128 @@ def test_an_error_of_the_source_comes_out(tmp_path: Path) -> None:
         patch.setattr(streaming, "PIECE_BYTES", 1)
         with pytest.raises(OSError, match="the disk is gone"):
             stream(small_stripes(tmp_path), str(tmp_path), broken())
+
+
+# ---- new rows
+
+SMALL = {"k": "bigint", "v": "double"}
+
+
+def new_rows(rows: int, first: int = 0) -> pa.Table:
+    return events(rows, first=first).select(["c0", "c1"]).rename_columns(list(SMALL))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 40_000), min_size=1, max_size=5), st.sampled_from([1, 800_000]))
+def test_new_rows_are_those_that_are_written_at_once(sizes: list[int], piece: int) -> None:
+    """The same ids and values in the same order, however many pieces there are, whose key index
+    names the last row of each stripe.
+    """
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "MANY_BYTES", piece)
+        patch.setattr(streaming, "piece_bytes", lambda _: 4 * piece)
+        once, streamed = (
+            small_stripes(Path(folder, "once")),
+            small_stripes(Path(folder, "streamed")),
+        )
+        ends = np.cumsum([0, *sizes])
+        batches = [new_rows(size, int(end)) for size, end in zip(sizes, ends, strict=False)]
+        written = committed(insert_batches)(IO, streamed, iter(batches))
+        whole = pa.concat_tables(batches)
+        assert written.inserted == whole.num_rows
+        at_once = write_rows(IO, once, whole)
+        if not whole.num_rows:
+            assert written.directories == at_once.directories == ()
+            return
+        [path] = Path(folder, "streamed").glob("delta_0000007_0000007_0000/bucket_00000")
+        [other] = Path(folder, "once").glob("delta_0000007_0000007_0000/bucket_00000")
+        assert orc.read_table(path) == orc.read_table(other)
+        tail, of_other = read_footer(IO, str(path)), read_footer(IO, str(other))
+        assert tail.schema == of_other.schema
+        assert tail.user_metadata[STATS] == of_other.user_metadata[STATS]
+        wanted = "".join(f"7,{536870912},{row};" for row in np.cumsum(tail.stripes) - 1)
+        assert tail.user_metadata[KEY_INDEX] == wanted
+
+
+@pytest.mark.parametrize("properties", [{}, {"transactional": "false"}])
+def test_new_rows_of_every_type(tmp_path: Path, properties: dict[str, str]) -> None:
+    """In slices of whatever came, with NULLs everywhere, with ids and without."""
+    from tests.spark.test_writer import value
+
+    rows = [value(n) for n in range(90)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "MANY_BYTES", 1)
+        patch.setattr(streaming, "piece_bytes", lambda _: 1)
+        patch.setattr(streaming, "_SLICE_BYTES", 1000)
+        table = make_table(tmp_path / "t", EVERY_TYPE, **properties)
+        batches = [arrow_rows(table, rows[:7]), arrow_rows(table, rows[7:]).slice(3)]
+        committed(insert_batches)(IO, target(table, 7), batches)
+    if not properties:
+        kept = [*rows[:7], *rows[10:]]
+        assert [row for _, row in sorted(visible_rows(table).items())] == [
+            row for _, row in sorted(visible_rows(_at_once(tmp_path / "o", kept)).items())
+        ]
+        return
+    [name] = names_below(tmp_path / "t")
+    assert name == "000000_0"
+    other = make_table(tmp_path / "o", EVERY_TYPE, **properties)
+    committed(driver_writer.write_plain_rows)(
+        IO, target(other, 7), arrow_rows(other, [*rows[:7], *rows[10:]])
+    )
+    assert orc.read_table(tmp_path / "t" / name) == orc.read_table(tmp_path / "o" / name)
+
+
+def _at_once(folder: Path, rows: list[dict[str, object]]) -> Table:
+    table = make_table(folder, EVERY_TYPE)
+    write_rows(IO, target(table, 7), arrow_rows(table, rows))
+    return table
+
+
+def test_many_rows_in_memory_are_streamed(tmp_path: Path) -> None:
+    """Those of a table without buckets and partitions, which are not given back."""
+    of = target(make_table(tmp_path / "t", SMALL), 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver_writer, "MANY_BYTES", 100_000)
+        patch.setattr(streaming, "MANY_BYTES", 100_000)
+        committed(driver_writer.insert_rows)(IO, of, new_rows(200_000))
+        [path] = (tmp_path / "t").glob("delta_*/bucket_00000")
+        assert len(read_footer(IO, str(path)).stripes) > 1
+        bucketed = target(make_table(tmp_path / "b", SMALL, clustered=("k",)), 7)
+        assert (
+            committed(driver_writer.insert_rows)(IO, bucketed, new_rows(40_000)).inserted == 40_000
+        )
+        assert len(list((tmp_path / "b").glob("delta_*/bucket_*"))) == 4
+
+
+def test_nothing_is_left_where_spark_takes_over(tmp_path: Path) -> None:
+    """A value that is Spark's comes after pieces were written: they are gone when it says so."""
+    of = target(make_table(tmp_path, SMALL), 7)
+
+    def rows() -> Iterator[pa.Table]:
+        yield new_rows(40_000)
+        raise NotHere("a value of Spark's")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "MANY_BYTES", 1)
+        patch.setattr(streaming, "piece_bytes", lambda _: 1)
+        with pytest.raises(NotHere):
+            insert_batches(IO, of, rows())
+    assert names_below(tmp_path) == []
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    """Of 400 MB some pieces lie in memory at a time."""
+    before, seen = pa.total_allocated_bytes(), [0]
+
+    def rows() -> Iterator[pa.Table]:
+        for number in range(200):
+            seen[0] = max(seen[0], pa.total_allocated_bytes() - before)
+            yield new_rows(131_072, number * 131_072)
+
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "PIECE_BYTES", 8 << 20)
+        patch.setattr(streaming, "piece_bytes", lambda _: 8 << 20)
+        of = target(make_table(Path(folder), SMALL, orc_compress="NONE"), 7)
+        written = committed(insert_batches)(IO, of, rows())
+    assert written.inserted == 200 * 131_072
+    assert seen[0] < 120 << 20

@@ -109,7 +109,8 @@ class MergeTrees:
 
         match action:
             case ast.MergeDelete():
-                return LocalClause(condition=condition)
+                returned = () if self.statement.returning is None else table.columns
+                trees = [scope.target(c.name, span) for c in returned]
             case ast.MergeUpdate(assignments=None):
                 buckets = table.bucketing.columns if table.bucketing else ()
                 trees = [

@@ -109,13 +109,10 @@ def bind_merge(names: Names, statement: ast.Merge) -> BoundMerge:
 
 
 def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning | None:
-    """The list over the new rows; of those that are deleted no values are read."""
+    """The list over the new rows, and the old ones of those that are deleted."""
     clause = statement.returning
     if clause is None:
         return None
-    deletes = any(isinstance(one.action, ast.MergeDelete) for one in statement.clauses)
-    if deletes:
-        raise UnsupportedStatementError("a MERGE that deletes gives no rows back", span=clause.span)
     from acidsql.planner.bind.returning import bind_returning
 
     return bind_returning(names, clause, read.table, read.alias)
@@ -267,6 +264,8 @@ class _Merge:
         action = clause.action
         match action:
             case ast.MergeDelete():
+                if self.statement.returning is not None:
+                    values = tuple(map(self.own, self.read.table.columns))
                 kind = MergeAction.DELETE
             case ast.MergeUpdate():
                 changed, values = self.update(action, visible)
