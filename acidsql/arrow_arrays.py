@@ -55,21 +55,15 @@ def arrow_scalar(value: Any, kind: Any = None) -> pa.Scalar:
     return pa.scalar(value, kind)
 
 
-def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch whose lists and maps have the offsets that pyarrow's ``nbytes`` reads: Java may send
+def with_offsets(array: pa.Array) -> pa.Array:
+    """An array whose lists and maps have the offsets that pyarrow's ``nbytes`` reads: Java may send
     none where there are no lists, and then the process ends there.
     """
-    columns = [
-        pa.concat_arrays([array, pa.nulls(0, array.type)]) if _may_lack_offsets(array) else array
-        for array in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _may_lack_offsets(array: pa.Array) -> bool:
-    return pa.types.is_nested(array.type) and any(
-        b is not None and not b.size for b in array.buffers()
-    )
+    if not pa.types.is_nested(array.type):
+        return array
+    if all(buffer is None or buffer.size for buffer in array.buffers()):
+        return array
+    return pa.concat_arrays([array, pa.nulls(0, array.type)])
 
 
 def filled(values: Any, value: bool | int) -> Any:

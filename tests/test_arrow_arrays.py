@@ -166,11 +166,9 @@ def test_lists_without_offsets_get_some(kind: pa.DataType) -> None:
     in_lists = pa.ListArray.from_arrays(pa.array([0, 0], pa.int32()), lists)
     in_struct = pa.StructArray.from_arrays([in_lists], ["a"])
     for array in (lists, in_lists, in_struct):
-        given = pa.record_batch([array], names=["c"])
-        batch = with_offsets(given)
-        assert batch.equals(given)
-        assert batch.nbytes == (0 if array is lists else 4)
-        innermost = batch.column(0)
+        innermost = with_offsets(array)
+        assert innermost.equals(array)
+        assert innermost.nbytes == (0 if array is lists else 4)
         while innermost.type != kind:
             innermost = innermost.values if pa.types.is_list(innermost.type) else innermost.field(0)
         assert innermost.buffers()[1].size == 4

@@ -873,7 +873,7 @@ def test_arrow_in_and_out(spark: SparkSession) -> None:
             "s": pa.array([{"a": [1, None]}, None], pa.struct([("a", pa.list_(pa.int64()))])),
         }
     )
-    for part in (rows, rows.slice(0, 0)):
+    for part in (rows, rows.slice(0, 0), pa.Table.from_batches([], rows.schema)):
         back = jvm.arrow_table(arrow_rows.frame_of_table(spark, part))
         assert back.to_pylist() == part.to_pylist()
         assert back.column_names == part.column_names

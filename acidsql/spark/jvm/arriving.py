@@ -38,11 +38,17 @@ def collect_arriving(df: DataFrame, take: Callable[[pa.RecordBatch], None]) -> l
     try:
         with _served((port, secret), Arriving()) as batches:
             for batch in batches:
-                take(with_offsets(batch))
+                take(_sound(batch))
     finally:
         with unwrap_spark_exception():
             server.getResult()  # joins the thread that served, and raises what went wrong there
     return order
+
+
+def _sound(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch as pyarrow wants it."""
+    arrays = list(map(with_offsets, batch.columns))
+    return type(batch).from_arrays(arrays, schema=batch.schema)
 
 
 @contextmanager

@@ -21,11 +21,21 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     import pyarrow as pa
 
     if hasattr(frame, "toArrow"):
-        table = frame.toArrow()
-        return pa.Table.from_batches(map(with_offsets, table.to_batches()), table.schema)
+        return _table_with_offsets(frame.toArrow())
     schema = arrow_schema(frame)
-    batches = list(map(with_offsets, cast(Any, frame)._collect_as_arrow()))
-    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
+    batches = cast(Any, frame)._collect_as_arrow()
+    if not batches:
+        return schema.empty_table()
+    return _table_with_offsets(pa.Table.from_batches(batches)).cast(schema)
+
+
+def _table_with_offsets(rows: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    columns = [
+        pa.chunked_array(map(with_offsets, column.chunks), column.type) for column in rows.columns
+    ]
+    return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
@@ -50,6 +60,8 @@ def frame_of_table(spark: SparkSession, rows: pa.Table) -> DataFrame:
     from pyspark.sql.pandas import conversion
 
     mixin = conversion.SparkConversionMixin
+    if not rows.num_rows:  # PySpark asks the chunks for the type
+        rows = rows.schema.empty_table()
     if hasattr(mixin, "_create_from_arrow_table") or not isinstance(spark, mixin):
         return spark.createDataFrame(rows)
     return _frame_of_batches(spark, rows)
