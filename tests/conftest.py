@@ -58,7 +58,15 @@ os.environ.setdefault(
 )
 # of the Java that only tells how Spark is started
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+# Classes that Spark makes for a query of a few rows cost a fifth of all: the tests that are run most
+# often do without, and those of .ci/run's longer groups, which ask for it, do not.
+IS_COMPILED = os.environ.get("ACIDSQL_TEST_CODEGEN", "0") == "1"
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 SPARK_CONF = {
+    **({} if IS_COMPILED else INTERPRETED),
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     # the default; where it is given, Java takes an archive of its classes and writes none when it ends

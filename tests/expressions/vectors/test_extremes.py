@@ -14,6 +14,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import store_cast as store_cast_sql
 from acidsql.expressions.vectors import Vector, store_cast
 from acidsql.spark.start.session import derive
+from tests.conftest import INTERPRETED
 from tests.expressions.vectors.extremes import COLUMNS, rows_of
 from tests.expressions.vectors.random_expressions import random_expression
 from tests.expressions.vectors.spark_answers import (
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 _TARGETS = "tinyint smallint int bigint float double decimal(38,18) decimal(5,2) decimal(38,0) decimal(20,19) string varchar(3) char(3) boolean date timestamp".split()  # fmt: skip
-_INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 _ROWS = 200
 _NO_POWER = re.compile(r"Index (19|[23]\d) out of bounds for length 19")
 """Spark's own fault: it has no power of ten to cut a decimal of a small value with 19 digits or more
@@ -64,7 +61,7 @@ def compare(
     difference.
     """
     conf = {"spark.sql.ansi.enabled": str(ansi).lower(), "spark.sql.session.timeZone": "UTC"}
-    session = derive(spark, conf | (_INTERPRETED if interpreted else {}))
+    session = derive(spark, conf | (INTERPRETED if interpreted else {}))
     chance = random.Random(seed)
     rows = rows_of(_ROWS, chance)
     batch = batch_of(rows, COLUMNS)

@@ -21,6 +21,7 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import CardinalityError, DataError, Error, IntegrityError
 from acidsql.spark import jvm
 from acidsql.spark.start.session import derive
+from tests.conftest import INTERPRETED
 from tests.session.fuzz.random_dml import (
     Boundary,
     Clause,
@@ -325,8 +326,7 @@ def cheap(spark: SparkSession) -> SparkSession:
     return derive(
         spark,
         {
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            **INTERPRETED,
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.shuffle.partitions": "1",
         },

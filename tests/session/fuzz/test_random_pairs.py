@@ -20,6 +20,7 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.spark.start.session import derive
+from tests.conftest import INTERPRETED
 from tests.lengths import seeds
 from tests.session.fuzz.random_pairs import (
     ACID,
@@ -46,11 +47,7 @@ SEEDS = seeds(1, 20)
 """Of the scripts that the slow tests run."""
 TOGETHER = 20
 """How many one test runs, in one warehouse."""
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "2",
-}
+CHEAP = {**INTERPRETED, "spark.sql.shuffle.partitions": "2"}
 """Settings under which many small queries are cheap."""
 SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.string())])
 
@@ -232,7 +229,7 @@ def test_relations_of_equal_columns_are_read_as_themselves(
     """Joined, united, nested and merged, in every layout, on both engines and write paths; also
     when one of them is cached, read at two snapshots, or made anew.
     """
-    spark = derive(spark, INTERPRETED)
+    spark = derive(spark, CHEAP)
     folder = tmp_path / "files"
     folder.mkdir()
     with Session(tmp_path / "w", spark=spark) as session:

@@ -16,7 +16,7 @@ import pytest
 from acidsql.session import Session
 from acidsql.spark import jvm
 from acidsql.spark_release import installed_release, release_text
-from tests.conftest import SPARK_CONF
+from tests.conftest import INTERPRETED, SPARK_CONF
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,9 +77,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
-        # many small queries are cheap so
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        **INTERPRETED,
     }
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

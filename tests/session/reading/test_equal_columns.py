@@ -17,6 +17,7 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.spark.start.session import derive
+from tests.conftest import INTERPRETED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,11 +40,6 @@ KINDS = {
 """
 WAYS = [(kind, "filter") for kind in KINDS] + [("dead", "join")]
 ONE, OTHER = (1, 2, 3), (2, 10)
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Settings under which many small queries are cheap."""
 
 
 @pytest.fixture(scope="module")
