@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -66,7 +66,14 @@ class HiveService:
     def close(self) -> None:
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
-        for thread in self._threads:
+        self._check_ended(self._threads)
+
+    def check_left(self) -> None:
+        """Nobody is connected any more, or an AssertionError."""
+        self._check_ended(self._threads[1:])
+
+    def _check_ended(self, threads: Sequence[Thread]) -> None:
+        for thread in threads:
             thread.join(LONGEST_WAIT)
             assert not thread.is_alive()
 

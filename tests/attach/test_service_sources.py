@@ -125,7 +125,7 @@ def test_rows_of_aborted_and_open_transactions_stay_away(
     session.sql("CREATE DATABASE sales")
     session.attach("sales.orders", metastore=orders.url)
     assert ids(session, "SELECT id FROM sales.orders") == [2]
-    assert orders.open == 0
+    orders.check_left()
 
 
 def test_framed_messages(

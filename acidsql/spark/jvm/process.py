@@ -233,6 +233,9 @@ class _Starting:
 
     def __enter__(self) -> _Starting:
         atexit.register(self._leave)
+        if not threading.main_thread().is_alive():  # too late for that
+            self._leave()
+            raise OSError("the process leaves")
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
