@@ -43,13 +43,12 @@ def test_the_installed_release(monkeypatch: pytest.MonkeyPatch) -> None:
 
 WITHOUT = """
 import sys
+from importlib.machinery import PathFinder
 
-class Nothing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("pyspark", "py4j"):
-            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+def find_others(name, path=None, target=None, find=PathFinder.find_spec):
+    return None if name.partition(".")[0] in ("pyspark", "py4j") else find(name, path, target)
 
-sys.meta_path.insert(0, Nothing())
+PathFinder.find_spec = find_others
 from acidsql.errors import ExecutionError
 from acidsql.session import Session
 
