@@ -21,6 +21,8 @@ ONE_WAY = ("txn/", *(f"write/{name}.sql" for name in DECIDED))
 """Scripts about what is decided before and after rows are written: who waits, who is refused, what
 is told. Every run carries them out without Spark.
 """
+LONG = ("write/relations.sql", "write/types.sql")
+"""Scripts of values and joins: the tests of rows compare Spark's with the driver's in every run."""
 BY_BOTH = ("write/dml.sql", "write/bucketed.sql", "write/overwrite.sql")
 """Scripts of which every run carries out both paths; the tests of rows carry out the rest so."""
 
@@ -34,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not item.path.is_relative_to(ROOT):
             continue
         script = item.path.relative_to(ROOT).as_posix()
-        by_spark = item.name.endswith(SPARK) and script.startswith(ONE_WAY)
+        by_spark = item.name.endswith(SPARK) and script.startswith((*ONE_WAY, *LONG))
         if by_spark or (item.name.endswith(BIG) and script not in BY_BOTH):
             item.add_marker("slow")
 

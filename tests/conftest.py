@@ -100,9 +100,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests in this process and without Java first, so that a mistake shows within a minute; then
-    those that start processes, those on Spark, and those judged by Hive.
+    those that start processes, those on Spark, and those judged by Hive. What is tried with SQLite
+    and with PostgreSQL is slow with the latter: most of it is one server's work.
     """
+    known = {item.nodeid for item in items}
     for item in items:
+        alike = item.nodeid.replace("postgresql", "sqlite")
+        if alike != item.nodeid and alike in known:
+            item.add_marker("slow")
         if STARTERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("processes")
     items.sort(

@@ -192,7 +192,7 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("type", [MINOR, MAJOR])
+@pytest.mark.parametrize("type", [MINOR, pytest.param(MAJOR, marks=pytest.mark.slow)])
 def test_readers_beside_a_compaction(
     far: Session,
     warehouse: Path,
@@ -225,7 +225,7 @@ def test_readers_beside_a_compaction(
         assert rows(reader) == ROWS
 
 
-@pytest.mark.parametrize("type", ["minor", "major"])
+@pytest.mark.parametrize("type", ["minor", pytest.param("major", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("point", [*POINTS, "compaction counted"])
 def test_killed_compactions_on_s3(
     far: Session,

@@ -386,6 +386,7 @@ spark.stop()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
 def test_spark_jobs_end_before_the_interrupt_is_raised(warehouse: Path) -> None:

@@ -62,6 +62,7 @@ print("closed")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.processes
 def test_a_session_starts_spark_again_when_java_is_gone(tmp_path: Path) -> None:

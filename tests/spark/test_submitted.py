@@ -194,6 +194,7 @@ def test_arguments_of_spark_submit_hold(program: Program) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
 def test_what_a_program_says_itself_is_told_where_it_differs(program: Program) -> None:
@@ -213,6 +214,7 @@ def test_what_a_program_says_itself_is_told_where_it_differs(program: Program) -
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
 def test_a_spark_of_ours_heeds_the_environment(program: Program) -> None:

@@ -175,6 +175,7 @@ SEEDED: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_all_ways_count_the_same(warehouse: Path, spark: SparkSession) -> None:
     """Rows made by the driver or by Spark, written by either, to every kind of table, by INSERT,
