@@ -76,7 +76,8 @@ def _hit(
     batches: Iterator[pa.RecordBatch], row_id: tuple[int, int, int]
 ) -> Iterator[dict[str, object]]:
     for batch in batches:
-        columns = (numpy_array(batch.column(name)) for name in ID_FIELDS)
+        # by their places: a column of the table may be called as an id field is
+        columns = map(numpy_array, batch.columns[: len(ID_FIELDS)])
         same = np.logical_and.reduce(
             [column == wanted for column, wanted in zip(columns, row_id, strict=True)]
         )

@@ -191,6 +191,20 @@ def test_a_violation_names_the_rows_hit(session: Session) -> None:
     assert sum(rows_of(session, "t").values()) == 3
 
 
+def test_two_matches_name_a_key_called_as_an_id_field(warehouse: Path) -> None:
+    """A column `bucket` is told from the field of that name in the rows' ids."""
+    with Session(warehouse, settings={"acidsql.engine": "local"}) as session:
+        session.sql(f"CREATE TABLE t (bucket INT, rowId INT, v INT) {ACID}")
+        session.sql("INSERT INTO t VALUES (7, 1, 0), (8, 2, 0)")
+        with pytest.raises(CardinalityError) as caught:
+            session.sql(
+                "MERGE INTO t USING (VALUES (7, 1), (7, 2)) s(k, n) ON t.bucket = s.k"
+                " WHEN MATCHED THEN UPDATE SET v = s.n"
+            )
+    assert caught.value.detail is not None
+    assert "the row with bucket = 7" in caught.value.detail
+
+
 def test_sources_of_every_kind(spark: SparkSession, warehouse: Path, tmp_path: Path) -> None:
     """A temporary view of the session handed in, a file, a query with a common table expression,
     the target itself, a view.
