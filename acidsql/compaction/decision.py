@@ -27,7 +27,7 @@ from acidsql.acid.write_ids import (
     ValidTxnList,
     ValidWriteIdList,
 )
-from acidsql.catalog.attached import is_attached, is_overlay, seen_txns
+from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction import DELTAS
@@ -36,7 +36,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings, find_setting
-from acidsql.storage.snapshots import acid_directory
+from acidsql.storage.snapshots import directory_of_table
 from acidsql.txn.compactions import CompactionQueue, CompactionType
 from acidsql.txn.leftovers import AbortedWrite, Leftovers
 from acidsql.txn.manager import TxnManager
@@ -247,9 +247,7 @@ def directory_of(
     root = path_of(table.location if partition is None else partition.location)
     compactors = ValidCompactorWriteIdList.of(write_ids)
     compactions = store.seen_compactions(txns)
-    own = store.valid_txns if compactions is None and not is_attached(table) else None
-    seen = seen_txns(table, compactions)
-    return acid_directory(io, root, compactors, seen, events=table.is_full_acid, own=own)
+    return directory_of_table(io, root, table, compactors, compactions, store.valid_txns)
 
 
 def facts_of(

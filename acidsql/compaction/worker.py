@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -42,7 +41,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.storage.lost_files import find_lost, lost_error
-from acidsql.storage.snapshots import acid_directory
+from acidsql.storage.snapshots import acid_directory, directory_of_table
 from acidsql.txn.compactions import (
     NOT_ENOUGH,
     Compaction,
@@ -231,7 +230,7 @@ class Worker:
         if inputs is not None and not renames:
             self._announce(entry, opened)
         while inputs is not None:
-            merge = replace(_merge(entry, subject, opened, inputs), renames=renames)
+            merge = _merge(entry, subject, opened, inputs, renames=renames)
             merged = self._merge(entry, settings, merge)
             if not self._is_overwritten(subject, inputs):
                 if renames:
@@ -353,13 +352,8 @@ class Worker:
         txns = store.valid_txns()
         write_ids = store.valid_write_ids(table.name, txns)
         compactions = store.seen_compactions(txns)
-        now = acid_directory(
-            self._files,
-            subject.root,
-            write_ids,
-            seen_txns(table, compactions),
-            events=table.is_full_acid,
-            own=store.valid_txns if compactions is None else None,
+        now = directory_of_table(
+            self._files, subject.root, table, write_ids, compactions, store.valid_txns
         )
         base = None if now.base is None else now.base.name
         return isinstance(base, Base) and base.write_id > inputs.max_write_id
@@ -389,7 +383,14 @@ def _type(entry: Compaction, table: Table) -> CompactionType:
     return CompactionType.MAJOR if without_ids else asked
 
 
-def _merge(entry: Compaction, subject: _Subject, opened: OpenedCompaction, inputs: Inputs) -> Merge:
+def _merge(
+    entry: Compaction,
+    subject: _Subject,
+    opened: OpenedCompaction,
+    inputs: Inputs,
+    *,
+    renames: bool,
+) -> Merge:
     request = entry.request
     return Merge(
         table=overridden_table(subject.table, request.properties),
@@ -399,6 +400,7 @@ def _merge(entry: Compaction, subject: _Subject, opened: OpenedCompaction, input
         txn_id=opened.txn_id,
         buckets=request.buckets,
         order_by=request.order_by,
+        renames=renames,
     )
 
 

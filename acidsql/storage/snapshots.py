@@ -353,17 +353,16 @@ class Snapshots:
         listing = self._io.listing(root)
         if write_ids is None:
             return PartitionSnapshot(root=root, partition=partition, files=listing.files), listing
-        compactions = self._visible.compactions()
-        knows_all = is_attached(table) or compactions is not None
+        visible = self._visible
         try:
-            directory = acid_directory(
+            directory = directory_of_table(
                 self._io,
                 root,
+                table,
                 write_ids,
-                seen_txns(table, compactions),
-                events=table.is_full_acid,
+                visible.compactions(),
+                visible.txns_now,
                 listing=listing,
-                own=None if knows_all else self._visible.txns_now,
             )
         except SnapshotTooOldError as error:
             unread = self._unread(table, [(root, listing)], write_ids)
@@ -475,6 +474,32 @@ def acid_partition(
         files = visible_files(directory, write_ids)
         return PartitionSnapshot(root=root, partition=partition, files=files, has_base=has_base)
     return PartitionSnapshot(root=root, partition=partition, directory=directory, has_base=has_base)
+
+
+def directory_of_table(
+    io: FileIO,
+    root: str,
+    table: Table,
+    write_ids: ValidWriteIdList,
+    compactions: ValidTxnList | None,
+    txns_now: Callable[[], ValidTxnList],
+    *,
+    listing: Listing | None = None,
+) -> AcidDirectory:
+    """What a reader of a transactional table with these write ids sees in its directory, or in a
+    partition's. ``compactions``: see ``TxnManager.seen_compactions``; ``txns_now``: asks the store
+    for its transactions.
+    """
+    knows_all = compactions is not None or is_attached(table)
+    return acid_directory(
+        io,
+        root,
+        write_ids,
+        seen_txns(table, compactions),
+        events=table.is_full_acid,
+        listing=listing,
+        own=None if knows_all else txns_now,
+    )
 
 
 def acid_directory(

@@ -21,7 +21,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import path_of
 from acidsql.settings import Settings
-from acidsql.storage.snapshots import acid_directory
+from acidsql.storage.snapshots import directory_of_table
 from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
 
@@ -94,8 +94,7 @@ def what_is_left(
             return seen, 0
         root = path_of(table.location if partition is None else partition.location)
         compactions = store.seen_compactions(txns)
-        events, own = table.is_full_acid, store.valid_txns if compactions is None else None
-        whole = acid_directory(io, root, write_ids, compactions, events=events, own=own)
+        whole = directory_of_table(io, root, table, write_ids, compactions, store.valid_txns)
         taken = {directory.path for directory in seen.current}
         return seen, sum(directory.path not in taken for directory in whole.current)
 
