@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,9 @@ from acidsql.metastore.hms.ids import COMPACTION_TXN
 from acidsql.metastore.hms.tables import Struct
 from acidsql.metastore.locations import local_path
 from acidsql.metastore.process import Process
+from acidsql.metastore.stringable_map import entries_of
 from acidsql.txn.compactions import (
     Compaction,
-    CompactionRequest,
     CompactionState,
     CompactionType,
     OpenedCompaction,
@@ -321,54 +322,19 @@ def _given_out(shown: Struct) -> Struct:
 
 def _with_request(entry: Compaction, struct: Struct) -> Compaction:
     """An entry with all that was asked for, which the list of compactions does not tell."""
-    asked = entry.request
-    request = CompactionRequest(
-        table=asked.table,
-        partition=asked.partition,
-        type=asked.type,
-        initiator=asked.initiator,
+    request = replace(
+        entry.request,
         properties=properties_of(struct.get("properties") or ""),
-        pool=struct.get("poolname") or asked.pool,
+        pool=struct.get("poolname") or entry.request.pool,
         buckets=struct.get("numberOfBuckets") or None,
         order_by=struct.get("orderByClause"),
     )
-    return Compaction(
-        compaction_id=entry.compaction_id,
-        request=request,
-        state=entry.state,
-        enqueued=entry.enqueued,
-        started=entry.started,
-        worker=entry.worker,
-        lease=entry.started,
-    )
+    return replace(entry, request=request, lease=entry.started)
 
 
 def properties_of(text: str) -> dict[str, str]:
-    """The properties of a request as the metastore keeps them: ``2:1:a2:bc1:d0:``, each text behind
-    its length, -1 for none. Hive: StringableMap. MetastoreError for another text.
-    """
-    if not text:
-        return {}
-    reader = _TextReader(text)
-    pairs = [(reader.text(), reader.text()) for _ in range(reader.number())]
-    return {key: value for key, value in pairs if key is not None and value is not None}
-
-
-class _TextReader:
-    """Reads numbers and texts off the front of a text."""
-
-    def __init__(self, text: str) -> None:
-        self._whole = self._left = text
-
-    def number(self) -> int:
-        digits, colon, self._left = self._left.partition(":")
-        if not colon or not digits.removeprefix("-").isdecimal():
-            raise MetastoreError(f"no properties of a compaction: {self._whole!r}")
-        return int(digits)
-
-    def text(self) -> str | None:
-        length = self.number()
-        if length < 0:
-            return None
-        text, self._left = self._left[:length], self._left[length:]
-        return text
+    """The properties of a request. MetastoreError for a text that has none."""
+    try:
+        return entries_of(text)
+    except ValueError as error:
+        raise MetastoreError(f"no properties of a compaction: {text!r}") from error

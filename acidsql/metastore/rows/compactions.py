@@ -26,6 +26,7 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
+from acidsql.metastore.stringable_map import entries_of, text_of
 from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS
 from acidsql.txn.compactions import (
     Compaction,
@@ -298,7 +299,7 @@ def _request_row(prefix: str, request: CompactionRequest, version: str) -> dict[
         f"{prefix}_TABLE": request.table.table,
         f"{prefix}_PARTITION": request.partition,
         f"{prefix}_TYPE": request.type.value,
-        f"{prefix}_TBLPROPERTIES": properties_text(request.properties),
+        f"{prefix}_TBLPROPERTIES": text_of(request.properties),
         f"{prefix}_INITIATOR_ID": request.initiator,
         f"{prefix}_INITIATOR_VERSION": version,
         f"{prefix}_POOL_NAME": request.pool,
@@ -317,7 +318,7 @@ def _compaction(prefix: str, row: Row[Any]) -> Compaction:
             partition=fact["PARTITION"],
             type=CompactionType(fact["TYPE"]),
             initiator=fact["INITIATOR_ID"],
-            properties=properties_of(fact["TBLPROPERTIES"]),
+            properties=_properties(fact["TBLPROPERTIES"]),
             pool=fact["POOL_NAME"],
             buckets=fact["NUMBER_OF_BUCKETS"],
             order_by=fact["ORDER_BY"],
@@ -340,29 +341,9 @@ def _compaction(prefix: str, row: Row[Any]) -> Compaction:
     )
 
 
-# ---- properties, as Hive's StringableMap writes them: 1:1:a2:bc for {"a": "bc"}
-
-
-def properties_text(properties: Mapping[str, str]) -> str | None:
-    """CQ_TBLPROPERTIES; None for none. Lengths are in characters."""
-    if not properties:
-        return None
-    parts = (f"{len(part)}:{part}" for pair in properties.items() for part in pair)
-    return f"{len(properties)}:{''.join(parts)}"
-
-
-def properties_of(text: str | None) -> dict[str, str]:
-    """What ``properties_text`` wrote down. FormatError for another text."""
-    if not text:
-        return {}
+def _properties(text: str | None) -> dict[str, str]:
+    """What CQ_TBLPROPERTIES says. FormatError for another text."""
     try:
-        count, _, rest = text.partition(":")
-        parts: list[str] = []
-        for _ in range(2 * int(count)):
-            length, _, rest = rest.partition(":")
-            size = max(int(length), 0)  # -1: Hive's null
-            parts.append(rest[:size])
-            rest = rest[size:]
+        return entries_of(text)
     except ValueError as error:
         raise FormatError(f'"{text}" is not what a compaction says of its properties') from error
-    return dict(zip(parts[::2], parts[1::2], strict=True))
