@@ -172,9 +172,10 @@ def _tell_of_differences(given: Mapping[str, str], outside: Mapping[str, str]) -
     if master and submitted_one and master != submitted_one:
         words = f'Spark runs on "{master}", as this program says, and not on'
         warnings.warn(f'{words} "{submitted_one}", to which it was submitted', stacklevel=3)
-    running = jvm.java_settings()
-    for name in _AT_LAUNCH:
-        if name in given and given[name] != running.get(name):
+    at_launch = [name for name in _AT_LAUNCH if name in given]
+    running = jvm.java_settings() if at_launch else {}  # dozens of questions to Java
+    for name in at_launch:
+        if given[name] != running.get(name):
             has = f'"{running[name]}"' if name in running else "without it"
             words = f"{name} is {has} in Spark's Java process, which runs already"
             warnings.warn(f'{words}: "{given[name]}" has no effect', stacklevel=3)
