@@ -28,7 +28,7 @@ from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
 from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
-_FILES_AT_ONCE = 256
+FILES_AT_ONCE = 256
 """The most files that are deleted while everybody waits."""
 
 
@@ -164,11 +164,11 @@ def _delete_slowly(store: Store, io: FileIO, path: str) -> None:
     not in it, or has its table by then.
     """
     files = [f"{path}/{file.path}" for file in io.list_files(path)]
-    for first in range(0, len(files), _FILES_AT_ONCE):
+    for first in range(0, len(files), FILES_AT_ONCE):
         with store.alone():
             if not _is_free(store, path):
                 return
-            in_parallel(io.delete_file, files[first : first + _FILES_AT_ONCE])
+            in_parallel(io.delete_file, files[first : first + FILES_AT_ONCE])
         crash_points.reached("some files deleted")
     with store.alone():
         if not _is_free(store, path):

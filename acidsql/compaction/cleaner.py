@@ -36,6 +36,7 @@ from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, choose, is_final, parse
 from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.commit.dropped import FILES_AT_ONCE
 from acidsql.commit.recovery import Recovery, hide, remove_staging
 from acidsql.commit.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
@@ -48,9 +49,6 @@ from acidsql.txn.compactions import Compaction, CompactionQueue, CompactionState
 
 RETENTION = "acidsql.history.retention"
 """The setting, and the table property of the same name."""
-
-_FILES_AT_ONCE = 256
-"""The most files that are deleted while everybody waits."""
 
 NO_CLEANUP = ("no_cleanup", "NO_CLEANUP")
 """Hive: hive_metastoreConstants.NO_CLEANUP."""
@@ -312,9 +310,9 @@ class Cleaner:
             if file.path in paths or file.path.partition("/")[0] in directories
         ]
         crash_points.reached("cleaning claimed")
-        for first in range(0, len(files), _FILES_AT_ONCE):
+        for first in range(0, len(files), FILES_AT_ONCE):
             with self.store.cleaning(job.compaction, job.table, job.partition):
-                some = [f"{root}/{file}" for file in files[first : first + _FILES_AT_ONCE]]
+                some = [f"{root}/{file}" for file in files[first : first + FILES_AT_ONCE]]
                 in_parallel(io.delete_file, some)
             crash_points.reached("some obsolete removed")
         with self.store.cleaning(job.compaction, job.table, job.partition):

@@ -404,7 +404,7 @@ def test_killed_cleaners_on_s3(
     point: str,
 ) -> None:
     """Wherever one stops, nothing is missed, and the next one ends its work."""
-    monkeypatch.setattr("acidsql.compaction.cleaner._FILES_AT_ONCE", 1)
+    monkeypatch.setattr("acidsql.compaction.cleaner.FILES_AT_ONCE", 1)
     before = ids(far)
     work(far, "t", MINOR)
 

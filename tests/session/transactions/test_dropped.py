@@ -63,7 +63,7 @@ def test_what_a_killed_drop_has_left_goes_while_nobody_makes_a_table_there(
     """No file is deleted but under the store's lock, which is given up between some files and the
     next; a table that is made there then keeps what is left.
     """
-    monkeypatch.setattr(dropped, "_FILES_AT_ONCE", 2)
+    monkeypatch.setattr(dropped, "FILES_AT_ONCE", 2)
     io = ObjectsIO()
     with Session(tmp_path / "warehouse") as session:
         session.sql("CREATE TABLE other (a INT) STORED AS ORC")
