@@ -5,6 +5,7 @@ such as moving a directory: the server would take it for one that stands still.
 from __future__ import annotations
 
 import os
+import selectors
 import threading
 from contextlib import suppress
 from typing import Any
@@ -59,7 +60,9 @@ class SignsOfLife:
 
         is_open = False
         with suppress(Exception):  # who works with the connection is told of an error itself
-            if driver.info.transaction_status is TransactionStatus.INTRANS:
+            if driver.info.transaction_status is TransactionStatus.INTRANS and not _has_news(
+                driver
+            ):
                 driver.execute("SELECT 1")
             is_open = not driver.closed and driver.info.transaction_status in (
                 TransactionStatus.INTRANS,
@@ -68,3 +71,12 @@ class SignsOfLife:
         if not is_open:
             with self._lock:
                 self._busy.discard(driver)
+
+
+def _has_news(driver: Any) -> bool:
+    """Whether the server has said something meanwhile: why it has ended the transaction, which who
+    works with the connection is to hear.
+    """
+    with selectors.DefaultSelector() as selector:
+        selector.register(driver.pgconn.socket, selectors.EVENT_READ)
+        return bool(selector.select(0))

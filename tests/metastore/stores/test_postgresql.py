@@ -252,6 +252,29 @@ def test_a_writer_that_says_nothing_is_ended(
     assert other.valid_txns().high_watermark == 5
 
 
+def test_a_sign_of_life_that_comes_too_late_hides_nothing(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process stood still, and that thread goes on first: why the server has ended the
+    transaction the statement hears all the same.
+    """
+    busy, other = reopen(patience_seconds=0.2), reopen()
+    say = SignsOfLife._say
+    monkeypatch.setattr(SignsOfLife, "_say", lambda self, driver: None)
+
+    def late() -> None:
+        with busy._store.write() as connection:
+            connection.execute(insert(TXNS), [_txn(7)])
+            _wait_until(lambda: not _in_transaction(other))
+            signs = busy._store._signs  # type: ignore[attr-defined]
+            say(signs, connection.connection.dbapi_connection)
+            connection.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(MetastoreBusyError, match="idle-in-transaction timeout") as caught:
+        late()
+    assert caught.value.retryable
+
+
 def _in_transaction(metastore: EmbeddedMetastore) -> bool:
     with metastore._store.read() as connection:
         idle = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()"
