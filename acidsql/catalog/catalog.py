@@ -11,6 +11,7 @@ from typing import Protocol
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
+from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.statistics import (
     Analyzed,
     ColumnStatistics,
@@ -180,8 +181,15 @@ class Catalog(Protocol):
         has written to it; AlreadyExistsError, TableNotFoundError.
         """
 
-    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
-        """The partitions of a stored table, sorted by name."""
+    def list_partitions(
+        self, table: Table, among: NameRanges | None = None
+    ) -> tuple[Partition, ...]:
+        """The partitions of a stored table, sorted by name. ``among``: those whose names lie in
+        these ranges, at least.
+        """
+
+    def count_partitions(self, table: Table) -> int:
+        """How many partitions a stored table has."""
 
     def find_partition(self, table: Table, name: str) -> Partition | None:
         """The partition of a stored table by its name, as ``name_of`` gives it; None if there is

@@ -42,7 +42,7 @@ def unnameable(column: str, value: str) -> str | None:
 def partition_name(columns: Sequence[str], values: Sequence[str]) -> str:
     """The name, which is also the path below the table; an empty value stands where NULL does."""
     return "/".join(
-        f"{_escape(c)}={_escape(v) or DEFAULT_PARTITION}"
+        f"{escaped(c)}={escaped(v) or DEFAULT_PARTITION}"
         for c, v in zip(columns, values, strict=True)
     )
 
@@ -77,7 +77,8 @@ def partition_values(columns: Sequence[str], path: str) -> tuple[str, ...] | Non
     return tuple(unescape(value) for _, value in parts)
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
+    """The text as it stands in a name; ``unescape`` is the way back."""
     return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in text)
 
 

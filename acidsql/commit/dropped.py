@@ -25,7 +25,7 @@ from acidsql.catalog.model import TableName
 from acidsql.commit.unit_of_work import Store
 from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import is_below, is_inside, parent, path_of, real_path
+from acidsql.files.urls import RealPaths, is_below, is_inside, parent, path_of, real_path
 from acidsql.txn.leftovers import HIDDEN, NotedDirectory
 
 FILES_AT_ONCE = 256
@@ -179,9 +179,9 @@ def _delete_slowly(store: Store, io: FileIO, path: str) -> None:
 
 def _is_free(store: Store, location: str) -> bool:
     """Whether no table or partition lies in a directory, is it, or may have files in it."""
-    path = real_path(location)
+    path, real_paths = real_path(location), RealPaths()
     for name, at in store.list_locations():
-        other = real_path(path_of(at))
+        other = real_paths.of(at)
         if is_inside(other, path) or (is_inside(path, other) and _holds(store, name, path)):
             return False
     return True

@@ -16,7 +16,7 @@ from acidsql.ddl.file_errors import delete_noted, file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
-from acidsql.files.urls import is_inside, path_of, real_path
+from acidsql.files.urls import RealPaths, is_inside, path_of, real_path
 from acidsql.metastore.stores import database_file
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundDropTable
 from acidsql.result import Result
@@ -168,8 +168,9 @@ def check_apart(
     check_no_stores(table.location)
     mine_too = {table.name, (formerly or table).name}
     sharing: list[str] = []
+    real_paths = RealPaths()
     for name, location in warehouse.store.list_locations():
-        other_path = real_path(location)
+        other_path = real_paths.of(location)
         if name in mine_too or not (is_inside(path, other_path) or is_inside(other_path, path)):
             continue
         other = warehouse.store.find_table(name) if _leaves_files_alone(table) else None

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
+from acidsql.catalog.partition_ranges import NameRanges, can_be_ranges, name_ranges
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
@@ -25,7 +26,7 @@ from acidsql.expressions.tree import (
     PartitionCondition,
     parts_of,
 )
-from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, UNKNOWN, partition_value
+from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, UNKNOWN, bits_of, partition_value
 from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -84,6 +85,64 @@ def prune(
         kept=tuple(kept),
         undecided=tuple(sql for sql, doubtful in doubted if any(id(p) in left for p in doubtful)),
     )
+
+
+def ranges_needed(
+    columns: Sequence[Column], conditions: Sequence[PartitionCondition]
+) -> NameRanges | None:
+    """The ranges of names in which all partitions are that ``prune`` would keep and that can hold
+    rows; None if they may be anywhere.
+    """
+    wanted: dict[str, set[Any]] = {}
+    for column in columns:
+        for condition in conditions:
+            values = _equal_to(condition.tree, column)
+            if values is not None:
+                before = wanted.get(column.name)
+                wanted[column.name] = values if before is None else before & values
+    return name_ranges(columns, wanted) if wanted else None
+
+
+def _equal_to(tree: Condition, column: Column) -> set[Any] | None:
+    """The values of which a column has one wherever a condition is true; None if it may have
+    others.
+    """
+    match tree:
+        case Call("=", (ColumnRef(parts), Constant() as one)) | Call(
+            "=", (Constant() as one, ColumnRef(parts))
+        ):
+            return _written((one,), column) if parts[-1] == column.name else None
+        case Call("IN", (ColumnRef(parts), *items)):
+            return _written(items, column) if parts[-1] == column.name else None
+        case Call("AND" | "OR" as joint, terms):
+            sets = [_equal_to(term, column) for term in terms]
+            known = [values for values in sets if values is not None]
+            if joint == "AND":
+                return set.intersection(*known) if known else None
+            return set.union(*known) if len(known) == len(sets) else None
+    return None
+
+
+def _written(items: Sequence[Condition], column: Column) -> set[Any] | None:
+    """The constants among which a value of a column is, as such values; None where they are of
+    another type, which may be compared in another way.
+    """
+    values: set[Any] = set()
+    if not can_be_ranges(column.type):
+        return None
+    for item in items:
+        if not isinstance(item, Constant) or item.value is None or item.value == "":
+            return None
+        if item.type == column.type or (bits_of(item.type) and bits_of(column.type)):
+            values.add(item.value)
+        elif len(items) == 1 and column.type == DATE and item.type == STRING:
+            day = partition_value(item.value, DATE)
+            if not isinstance(day, datetime.date):
+                return None
+            values.add(day)
+        else:
+            return None
+    return values
 
 
 def rejects_nulls(columns: Mapping[str, HiveType], tree: Condition) -> bool:

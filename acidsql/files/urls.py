@@ -92,6 +92,27 @@ def real_path(location: str) -> str:
     return f"{scheme}://{host}{path}".rstrip("/")
 
 
+class RealPaths:
+    """The real paths of many locations, as they are now: a directory that several lie in is looked
+    at once.
+    """
+
+    def __init__(self) -> None:
+        self._directories: dict[str, str] = {}
+
+    def of(self, location: str) -> str:
+        """As ``real_path`` of one."""
+        path = path_of(location)
+        directory, _, name = path.rpartition("/")
+        if not path.startswith("/") or not directory or name in ("", ".", ".."):
+            return real_path(location)
+        known = self._directories.get(directory)
+        if known is None:
+            known = self._directories[directory] = os.path.realpath(directory)
+        inside = f"{known.rstrip('/')}/{name}"
+        return os.path.realpath(inside) if os.path.islink(inside) else inside
+
+
 def real_entry(location: str) -> str:
     """The real path of a name itself: links above it are followed, but not the one that it may
     be.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
 from acidsql.catalog.model import Partition
@@ -39,7 +40,9 @@ def write_target(settings: Settings, plan: WritePlan | MergePlan, work: Work) ->
         else None
     )
     partition_index = (
-        PartitionIndex.of(table, snapshots.partitions(table)) if table.partition_columns else None
+        PartitionIndex(table, partial(snapshots.partitions, table))
+        if table.partition_columns
+        else None
     )
     return WriteTarget(
         table=table,

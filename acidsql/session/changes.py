@@ -158,4 +158,9 @@ class SessionChanges:
         work = self.transaction.work()
         visible = ReadSnapshot(self.store)  # no files are looked at, so none are kept
         snapshots = self.engine.snapshots(visible) if work is None else work.snapshots()
-        return any(partition.values == values for partition in snapshots.partitions(leg.table))
+        if values is None:
+            return False
+        from acidsql.storage.partitions import ranges_with
+
+        among = ranges_with(leg.table.partition_columns, values)
+        return any(one.values == values for one in snapshots.partitions(leg.table, among))

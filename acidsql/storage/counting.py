@@ -24,7 +24,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.errors import Warning
-from acidsql.expressions.pruning import prune
+from acidsql.expressions.pruning import prune, ranges_needed
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
@@ -69,11 +69,11 @@ class RowCounter:
             or table.file_format is not FileFormat.ORC
         ):
             return None
-        partitions = snapshots.partitions(table)
+        columns = table.partition_columns
+        among = None if condition is None else ranges_needed(columns, [condition])
+        partitions = snapshots.partitions(table, among)
         if condition is not None:
-            pruning = prune(
-                table.partition_columns, partitions, [condition], ansi=settings.flag("acidsql.ansi")
-            )
+            pruning = prune(columns, partitions, [condition], ansi=settings.flag("acidsql.ansi"))
             if pruning.undecided:
                 return None
             partitions = pruning.kept

@@ -4,18 +4,18 @@ text, and partitions by them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
+from acidsql.catalog.partition_ranges import NameRanges, name_ranges
 from acidsql.catalog.partitions import default_location, name_of, partition_text, unnameable
 from acidsql.errors import DataError, ExecutionError
 from acidsql.expressions.stores import typed
-from acidsql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,22 +30,42 @@ def key_names(table: Table) -> list[str]:
     return [f"k{ordinal}" for ordinal in range(len(table.partition_columns))]
 
 
-@dataclass(frozen=True, slots=True)
+Listing = Callable[[NameRanges | None], Iterable[Partition]]
+"""Lists the partitions of a table, or those in some ranges of names."""
+_FEW = 8
+"""For so many values the store is asked one by one, before all partitions are listed."""
+
+
 class PartitionIndex:
     """The partitions of a table by their values as one writes them: ``hr=01`` of an int is found
-    under 1.
+    under 1. They are listed when they are asked for.
     """
 
-    table: Table
-    known: Mapping[Values, tuple[Partition, ...]]
+    def __init__(self, table: Table, listing: Listing) -> None:
+        self.table = table
+        self._listing = listing
+        self._found: dict[Values, tuple[Partition, ...]] = {}
+        self._is_whole = False
 
     @classmethod
     def of(cls, table: Table, partitions: Iterable[Partition]) -> PartitionIndex:
-        known: dict[Values, tuple[Partition, ...]] = {}
-        for partition in partitions:
-            values = canonical(table.partition_columns, partition.values)
-            known[values] = (*known.get(values, ()), partition)
-        return cls(table, known)
+        return cls(table, lambda _: partitions)
+
+    def _equal(self, values: Values) -> tuple[Partition, ...]:
+        """The partitions of these values, as Hive writes them."""
+        if values not in self._found and not self._is_whole:
+            columns = self.table.partition_columns
+            among = ranges_with(columns, values) if len(self._found) < _FEW else None
+            self._is_whole = among is None
+            found: dict[Values, tuple[Partition, ...]] = {values: ()}
+            for partition in self._listing(among):
+                its_values = canonical(columns, partition.values)
+                found[its_values] = (*found.get(its_values, ()), partition)
+            if among is None:
+                self._found = found
+            else:
+                self._found[values] = found[values]
+        return self._found.get(values, ())
 
     def find(self, texts: Values) -> Partition:
         """The partition of these values; one that is not there yet gets its default location.
@@ -53,7 +73,7 @@ class PartitionIndex:
         ExecutionError if two have them, DataError if no directory can be called after them.
         """
         values = canonical(self.table.partition_columns, texts)
-        equal = self.known.get(values, ())
+        equal = self._equal(values)
         if len(equal) > 1:
             names = " and ".join(f'"{name_of(self.table, partition)}"' for partition in equal)
             raise ExecutionError(
@@ -65,6 +85,17 @@ class PartitionIndex:
         for ordinal, value in enumerate(values):
             check_nameable(self.table, ordinal, value)
         return Partition(values=values, location=default_location(self.table, values))
+
+
+def ranges_with(columns: Sequence[Column], texts: Values) -> NameRanges | None:
+    """The ranges of names of all partitions with these values, texts that Hive has written; None if
+    they may be anywhere.
+    """
+    wanted: dict[str, list[Any]] = {}
+    for column, text in zip(columns, texts, strict=True):
+        value = typed(text, column.type)
+        wanted[column.name] = [text if value is None or isinstance(value, str) else value]
+    return name_ranges(columns, wanted)
 
 
 def check_nameable(table: Table, ordinal: int, value: str) -> None:

@@ -25,6 +25,8 @@ from acidsql.catalog.attached import (
 )
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, SparkRelation, Table, TableKind, TableName
+from acidsql.catalog.partition_ranges import NameRanges, holds
+from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
     BYTES,
     ROWS,
@@ -176,12 +178,42 @@ class Visibility(Protocol):
     def confirm(self) -> None: ...
 
 
+_FEW = 8
+"""So many partitions are looked up by their names, and more listed with all others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
     """The numbers of statistics: rows, and the bytes of the files they are in."""
 
     rows: int
     bytes: int
+
+
+class _Listed:
+    """What is known of the partitions of a table. ``ranges``: those of each ranges of names that
+    were looked at; None once all are known.
+    """
+
+    def __init__(self) -> None:
+        self.ranges: dict[NameRanges, tuple[Partition, ...]] | None = {}
+        self.by_name: dict[str, Partition] = {}
+        self.all: tuple[Partition, ...] = ()
+
+    def was_looked_at(self, name: str) -> bool:
+        return any(holds(ranges, name) for ranges in self.ranges or ())
+
+    def add(self, table: Table, found: Sequence[Partition], among: NameRanges | None) -> None:
+        """Adds what was found now; what was known before stays what it was then."""
+        assert self.ranges is not None
+        if not self.by_name and among is None:  # mostly
+            self.ranges, self.all = None, tuple(found)
+            return
+        seen = tuple(self.by_name.setdefault(name_of(table, one), one) for one in found)
+        if among is None:
+            self.ranges, self.all = None, seen
+        else:
+            self.ranges[among] = seen
 
 
 class Snapshots:
@@ -206,24 +238,64 @@ class Snapshots:
         self._visible = visible
         self._own = {path_of(root): written for root, written in own.items()}
         self._catalog = catalog
-        self._partitions: dict[TableName, tuple[Partition, ...]] = {}
+        self._partitions: dict[TableName, _Listed] = {}
         self._taken: dict[str, PartitionSnapshot] = {}
         self.views: set[SparkRelation] = set()
         self.warnings: list[Warning] = []
 
-    def partitions(self, table: Table) -> tuple[Partition, ...]:
-        """All partitions of a table, as they were when it was first asked about."""
-        if table.name not in self._partitions:
-            known = self._catalog.list_partitions(table)
-            locations = {partition.location for partition in known}
-            own = (r.partition for r in self._own.values() if r.table.name == table.name)
-            new = (
-                partition
-                for partition in own
-                if partition is not None and partition.location not in locations
+    def partitions(self, table: Table, among: NameRanges | None = None) -> tuple[Partition, ...]:
+        """All partitions of a table, as they were when it was first asked about. ``among``: those
+        whose names lie in these ranges, at least. TransactionAbortedError where others have added
+        or dropped some since a part of them was listed.
+        """
+        listed = self._partitions.setdefault(table.name, _Listed())
+        if listed.ranges is not None and (among is None or among not in listed.ranges):
+            found = self._catalog.list_partitions(table, among)
+            self._check_still_listed(table, listed, found, among)
+            listed.add(table, found, among)
+        known = listed.all if listed.ranges is None or among is None else listed.ranges[among]
+        locations = {partition.location for partition in known}
+        own = (r.partition for r in self._own.values() if r.table.name == table.name)
+        new = (
+            partition
+            for partition in own
+            if partition is not None and partition.location not in locations
+        )
+        return (*known, *new)
+
+    def known_locations(self, table: Table, partitions: Iterable[Partition]) -> set[str]:
+        """The locations of the partitions that were there when their names were first asked about;
+        ``partitions``: which are asked about, at least.
+        """
+        listed = self._partitions.setdefault(table.name, _Listed())
+        names = (name_of(table, one) for one in partitions)
+        if listed.ranges is not None and not all(map(listed.was_looked_at, names)):
+            self.partitions(table)
+        known = listed.all if listed.ranges is None else listed.by_name.values()
+        return {one.location for one in known}
+
+    def _check_still_listed(
+        self,
+        table: Table,
+        listed: _Listed,
+        found: Sequence[Partition],
+        among: NameRanges | None,
+    ) -> None:
+        """Raises TransactionAbortedError if partitions that were listed before, and are among those
+        found, or should be, are others now: a statement reads a table as it was at one moment.
+        """
+        now = {name_of(table, one): one.location for one in found}
+        before = {
+            name: one.location
+            for name, one in listed.by_name.items()
+            if among is None or holds(among, name)
+        }
+        again = {name: place for name, place in now.items() if listed.was_looked_at(name)}
+        if before != again:
+            raise TransactionAbortedError(
+                f"partitions of {table.name} were added or dropped while the statement began",
+                hint="Run the statement again.",
             )
-            self._partitions[table.name] = (*known, *new)
-        return self._partitions[table.name]
 
     def take(self, table: Table, partitions: Sequence[Partition] = ()) -> TableSnapshot:
         """The files of a table, or of these partitions of it. FormatError for a layout that is not
@@ -278,7 +350,12 @@ class Snapshots:
                 now.statistics if now is not None and _identity(now) == _identity(table) else {}
             ]
         else:
-            known = {p.values: p for p in self._catalog.list_partitions(table)}
+            if len(partitions) <= _FEW:
+                names = [name_of(table, p) for p in partitions]
+                found = [self._catalog.find_partition(table, name) for name in names]
+            else:
+                found = [*self._catalog.list_partitions(table)]
+            known = {p.values: p for p in found if p is not None}
             statistics = [
                 known[p.values].statistics if p.values in known else {} for p in partitions
             ]

@@ -64,7 +64,8 @@ def as_begun(
     """Partitions that a transaction is about to write to; a new one with the statistics of nothing,
     if nothing lies in its directory yet.
     """
-    known = {partition.location for partition in snapshots.partitions(table)}
+    partitions = tuple(partitions)
+    known = snapshots.known_locations(table, partitions)
     for partition in partitions:
         if partition.location not in known and (
             not io.exists(partition.location) or _is_empty(snapshots, table, partition)

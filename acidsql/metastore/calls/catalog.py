@@ -13,6 +13,7 @@ from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
+from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import default_location, name_of, own_directories
 from acidsql.catalog.refusals import (
     changed_meanwhile,
@@ -36,6 +37,7 @@ from acidsql.metastore.partition_txns import (
 from acidsql.metastore.rows.kept import keep_at, move_kept
 from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
 from acidsql.metastore.rows.partitions import (
+    count_partitions,
     delete_partitions,
     find_partition,
     insert_partitions,
@@ -339,11 +341,17 @@ class EmbeddedCatalog:
                 move()
                 self._follow(connection, table.name, before.location, after.location)
 
-    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
+    def list_partitions(
+        self, table: Table, among: NameRanges | None = None
+    ) -> tuple[Partition, ...]:
         if not table.partition_columns:
             return ()
         with self._store.read() as connection:
-            return read_partitions(connection, table.table_id, self._store.warehouse)
+            return read_partitions(connection, table.table_id, self._store.warehouse, among)
+
+    def count_partitions(self, table: Table) -> int:
+        with self._store.read() as connection:
+            return count_partitions(connection, table.table_id)
 
     def find_partition(self, table: Table, name: str) -> Partition | None:
         with self._store.read() as connection:

@@ -27,6 +27,7 @@ from acidsql.catalog.model import (
     TableName,
 )
 from acidsql.catalog.names import table_location
+from acidsql.catalog.partition_ranges import NameRanges, holds
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.refusals import (
     changed_meanwhile,
@@ -473,9 +474,20 @@ class HiveCatalog(HiveTxns):
     ) -> None:
         self._cannot("have a partition renamed or moved by acidsql", "ALTER TABLE in Hive does it")
 
-    def list_partitions(self, table: Table) -> tuple[Partition, ...]:
+    def list_partitions(
+        self, table: Table, among: NameRanges | None = None
+    ) -> tuple[Partition, ...]:
+        names = self._listed_names(table)
+        if among is not None:
+            names = [name for name in names if holds(among, name)]
+        return self._named_partitions(table, names)
+
+    def count_partitions(self, table: Table) -> int:
+        return len(self._listed_names(table))
+
+    def _listed_names(self, table: Table) -> list[str]:
         if not table.partition_columns:
-            return ()
+            return []
         names = self._ask(
             GET_PARTITION_NAMES,
             again=True,
@@ -483,7 +495,7 @@ class HiveCatalog(HiveTxns):
             tbl_name=table.name.table,
             max_parts=NO_LIMIT,
         )
-        return self._named_partitions(table, sorted(names))
+        return sorted(names)
 
     def find_partition(self, table: Table, name: str) -> Partition | None:
         return next(iter(self._named_partitions(table, [name])), None)

@@ -5,11 +5,13 @@ and back.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from acidsql.catalog.model import Partition, Table
+from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.catalog.statistics import KEYS
 from acidsql.errors import AlreadyExistsError, WriteConflictError
@@ -17,11 +19,15 @@ from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.rows.storage import delete_storage, insert_storage
 from acidsql.metastore.sql import (
     BigInteger,
+    ColumnElement,
     Connection,
     Select,
+    and_,
     bindparam,
     delete,
+    func,
     insert,
+    or_,
     select,
     update,
 )
@@ -90,12 +96,16 @@ def delete_partitions(
 ) -> tuple[Partition, ...]:
     """Deletes the partitions that are there, with their storage; they come back as they were
     stored."""
-    wanted = {partition.values for partition in partitions}
-    dropped = tuple(
-        p for p in read_partitions(connection, table.table_id, warehouse) if p.values in wanted
-    )
-    ids = {row.PART_NAME: row for row in connection.execute(_PARTITIONS, {"id": table.table_id})}
-    rows = [ids[name_of(table, partition)] for partition in dropped]
+    names = [name_of(table, partition) for partition in partitions]
+    few = tuple((name, name + " ") for name in names) if len(names) <= _RANGES else None
+    listed = read_partitions(connection, table.table_id, warehouse, few)
+    wanted = set(names)
+    dropped = {name: p for p in listed if (name := name_of(table, p)) in wanted}
+    rows = [
+        row
+        for name in dropped
+        for row in connection.execute(_BY_NAME, {"id": table.table_id, "name": name})
+    ]
     if rows:
         connection.execute(
             delete(PARTITIONS).where(PARTITIONS.c.PART_ID == bindparam("part")),
@@ -103,7 +113,7 @@ def delete_partitions(
         )
     for start in range(0, len(rows), _BATCH):
         delete_storage(connection, [row.SD_ID for row in rows[start : start + _BATCH]])
-    return dropped
+    return tuple(dropped.values())
 
 
 def update_partition(
@@ -140,9 +150,29 @@ def update_partition(
     connection.execute(update(SDS).where(SDS.c.SD_ID == row.SD_ID).values(LOCATION=location))
 
 
-def read_partitions(connection: Connection, table_id: int, warehouse: str) -> tuple[Partition, ...]:
-    """The partitions of a table, sorted by name."""
-    return _read(connection, _OF_TABLE, {"id": table_id}, warehouse)
+def read_partitions(
+    connection: Connection, table_id: int, warehouse: str, among: NameRanges | None = None
+) -> tuple[Partition, ...]:
+    """The partitions of a table, sorted by name; ``among``: of names in these ranges."""
+    if among is None:
+        return _read(connection, _OF_TABLE, {"id": table_id}, warehouse)
+    named: dict[str, int] = {}
+    for start in range(0, len(among), _RANGES):
+        part = among[start : start + _RANGES]
+        bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
+        found = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
+        named.update((name, part_id) for name, part_id in found)
+    ids = [named[name] for name in sorted(named)]
+    return tuple(
+        partition
+        for start in range(0, len(ids), _BATCH)
+        for partition in _read(connection, _of_ids(ids[start : start + _BATCH]), {}, warehouse)
+    )
+
+
+def count_partitions(connection: Connection, table_id: int) -> int:
+    """How many partitions a table has."""
+    return int(connection.scalar(_COUNT, {"id": table_id}) or 0)
 
 
 def find_partition(
@@ -159,18 +189,19 @@ def _read(
     values: defaultdict[int, list[str]] = defaultdict(list)
     for part_id, value in connection.execute(chosen.values, which):
         values[part_id].append(value)
-    params: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    properties: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    statistics: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for part_id, key, value in connection.execute(chosen.params, which):
-        params[part_id][key] = value
+        (statistics if key in KEYS else properties)[part_id][key] = value
     return tuple(
         Partition(
-            values=tuple(values[row.PART_ID]),
-            location=given_location(row.LOCATION, warehouse),
-            properties={k: v for k, v in params[row.PART_ID].items() if k not in KEYS},
-            statistics={k: v for k, v in params[row.PART_ID].items() if k in KEYS},
-            created_at=row.CREATE_TIME,
+            values=tuple(values[part_id]),
+            location=given_location(location, warehouse),
+            properties=properties.get(part_id) or {},
+            statistics=statistics.get(part_id) or {},
+            created_at=created_at,
         )
-        for row in connection.execute(chosen.partitions, which)
+        for part_id, location, created_at in connection.execute(chosen.partitions, which)
     )
 
 
@@ -189,12 +220,6 @@ _BY_NAME = (
     .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
     .where(PARTITIONS.c.TBL_ID == _ID, PARTITIONS.c.PART_NAME == bindparam("name"))
 )
-_PARTITIONS = (
-    select(PARTITIONS, SDS.c.LOCATION)
-    .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
-    .where(PARTITIONS.c.TBL_ID == _ID)
-    .order_by(PARTITIONS.c.PART_NAME)
-)
 
 
 class _Queries(NamedTuple):
@@ -204,25 +229,47 @@ class _Queries(NamedTuple):
     values: Select[Any]
     params: Select[Any]
 
-    def named(self) -> _Queries:
-        """The queries of one partition, by its name."""
-        of_name = PARTITIONS.c.PART_NAME == bindparam("name")
-        return _Queries(*(query.where(of_name) for query in self))
+    def of(self, condition: ColumnElement[bool]) -> _Queries:
+        """The queries of those that meet a condition on PARTITIONS."""
+        return _Queries(*(query.where(condition) for query in self))
 
 
-_OF_TABLE = _Queries(
-    partitions=_PARTITIONS,
+_ALL = _Queries(
+    partitions=(
+        select(PARTITIONS.c.PART_ID, SDS.c.LOCATION, PARTITIONS.c.CREATE_TIME)
+        .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
+        .order_by(PARTITIONS.c.PART_NAME)
+    ),
     values=(
         select(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.PART_KEY_VAL)
         .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_KEY_VALS.c.PART_ID)
-        .where(PARTITIONS.c.TBL_ID == _ID)
         .order_by(PARTITION_KEY_VALS.c.PART_ID, PARTITION_KEY_VALS.c.INTEGER_IDX)
     ),
     params=(
         select(PARTITION_PARAMS)
         .join(PARTITIONS, PARTITIONS.c.PART_ID == PARTITION_PARAMS.c.PART_ID)
-        .where(PARTITIONS.c.TBL_ID == _ID)
         .order_by(PARTITION_PARAMS.c.PARAM_KEY)
     ),
 )
-_OF_NAME = _OF_TABLE.named()
+_OF_TABLE = _ALL.of(PARTITIONS.c.TBL_ID == _ID)
+_OF_NAME = _OF_TABLE.of(PARTITIONS.c.PART_NAME == bindparam("name"))
+_RANGES = 16
+"""So many ranges of names are asked for by one statement, whose text is always the same."""
+_BOUNDS = tuple(f"{end}{number}" for number in range(_RANGES) for end in ("low", "high"))
+_IN_RANGES = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
+    or_(
+        *(
+            and_(
+                PARTITIONS.c.TBL_ID == _ID,
+                PARTITIONS.c.PART_NAME >= bindparam(low),
+                PARTITIONS.c.PART_NAME < bindparam(high),
+            )
+            for low, high in zip(_BOUNDS[::2], _BOUNDS[1::2], strict=True)
+        )
+    )
+)
+_COUNT = select(func.count()).where(PARTITIONS.c.TBL_ID == _ID)
+
+
+def _of_ids(ids: Sequence[int]) -> _Queries:
+    return _ALL.of(PARTITIONS.c.PART_ID.in_(ids))

@@ -284,7 +284,7 @@ class Explainer:
         if read.table.partition_columns:
             pruning = self.partitions.pruned(read)
             at_most = "at most " if pruning.undecided else ""
-            kept, every = len(pruning.kept), len(self.partitions.all(read.table))
+            kept, every = len(pruning.kept), self.partitions.count(read.table)
             yield Node(f"partitions: {at_most}{kept} of {every}")
 
     def facts(self, table: Table) -> tuple[Node, ...]:

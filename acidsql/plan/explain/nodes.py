@@ -7,8 +7,9 @@ from typing import Any
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
+from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import partition_name
-from acidsql.expressions.pruning import Pruning, prune
+from acidsql.expressions.pruning import Pruning, prune, ranges_needed
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound import BoundRead
 from acidsql.settings import Settings
@@ -39,20 +40,20 @@ class ReadPartitions:
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         self.catalog = catalog
         self.ansi = settings.flag("acidsql.ansi")
-        self.listed: dict[TableName, tuple[Partition, ...]] = {}
+        self.listed: dict[tuple[TableName, NameRanges | None], tuple[Partition, ...]] = {}
 
-    def all(self, table: Table) -> tuple[Partition, ...]:
-        if table.name not in self.listed:
-            self.listed[table.name] = self.catalog.list_partitions(table)
-        return self.listed[table.name]
+    def count(self, table: Table) -> int:
+        """How many partitions a table has."""
+        known = self.listed.get((table.name, None))
+        return self.catalog.count_partitions(table) if known is None else len(known)
 
     def pruned(self, read: BoundRead) -> Pruning:
-        return prune(
-            read.table.partition_columns,
-            self.all(read.table),
-            read.partition_filter,
-            ansi=self.ansi,
-        )
+        columns = read.table.partition_columns
+        among = ranges_needed(columns, read.partition_filter)
+        key = read.table.name, among
+        if key not in self.listed:
+            self.listed[key] = self.catalog.list_partitions(read.table, among)
+        return prune(columns, self.listed[key], read.partition_filter, ansi=self.ansi)
 
     def names(self, read: BoundRead) -> Iterator[str]:
         columns = [c.name for c in read.table.partition_columns]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
+from acidsql.catalog.partition_ranges import name_ranges
 from acidsql.catalog.partitions import partition_text, unnameable
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, Span
@@ -125,9 +126,10 @@ def _written(spec: ast.PartitionSpec) -> str:
 def matching(names: Names, table: Table, spec: Spec) -> tuple[Partition, ...]:
     """The partitions with the values of a full or partial spec."""
     ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
-    every = names.catalog.list_partitions(table)
+    among = name_ranges(table.partition_columns, {name: [text] for name, text in spec.items()})
+    listed = names.catalog.list_partitions(table, among)
     return tuple(
-        p for p in every if all(p.values[ordinals[name]] == value for name, value in spec.items())
+        p for p in listed if all(p.values[ordinals[name]] == value for name, value in spec.items())
     )
 
 

@@ -11,7 +11,7 @@ from acidsql.catalog.model import Partition, TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import prune
+from acidsql.expressions.pruning import prune, ranges_needed
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.engines import QUICKER, TOO_HEAVY, engines
@@ -203,7 +203,8 @@ class Driver:
         ``meaning``: what they mean where they speak of the moment of the statement.
         """
         columns, conditions = read.table.partition_columns, read.partition_filter
-        partitions: Sequence[Partition] = snapshots.partitions(read.table)
+        among = ranges_needed(columns, conditions)
+        partitions: Sequence[Partition] = snapshots.partitions(read.table, among)
         if partitions and conditions:
             ansi = self.settings.flag("acidsql.ansi")
             zone, now = (meaning.zone, meaning.now) if meaning else ("", None)

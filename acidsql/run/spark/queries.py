@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Partition, TableKind
-from acidsql.expressions.pruning import prune
+from acidsql.expressions.pruning import prune, ranges_needed
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.run.resources import Resources
 from acidsql.run.trace import Figures
@@ -88,7 +88,9 @@ class Queries:
         """The partitions that can hold rows the query needs; what the planner cannot tell by itself
         is put to Spark.
         """
-        columns, partitions = read.table.partition_columns, snapshots.partitions(read.table)
+        columns = read.table.partition_columns
+        among = ranges_needed(columns, read.partition_filter)
+        partitions = snapshots.partitions(read.table, among)
         if not partitions or not read.partition_filter:
             return partitions
         pruning = prune(

@@ -1,0 +1,101 @@
+"""In which ranges of names the partitions lie that have certain values, so that a store need not
+list all of a table's.
+
+A name begins with its first column: ``day=2024-01-01/hour=5``. So values of the leading columns are
+ranges of names. A number or a day may be spelled in several ways (``hr=05``, ``day=2024-1-1``), and
+what Spark takes for the value must be in one of the ranges; what else is there does no harm,
+since partitions are chosen by their values behind it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from acidsql.catalog.model import Column
+from acidsql.catalog.partitions import escaped
+from acidsql.catalog.types import HiveType, PrimitiveType
+
+NameRanges = tuple[tuple[str, str], ...]
+"""The first name of each range and the one behind its last, by the order of code points."""
+
+MOST_VALUES = 32
+"""More are no few ranges any more."""
+_WHOLE = frozenset(("tinyint", "smallint", "int", "bigint"))
+_LAX_STARTS = ("%", " ", "+", ".", "0", "-0")
+"""How a number or a day may begin that Hive would write in another way."""
+_SLASH, _BEHIND_SLASH = "/", "0"
+"""Behind a value stands nothing, or a slash and the next column."""
+
+
+def can_be_ranges(hive_type: HiveType) -> bool:
+    """Whether it is known how values of a type are spelled."""
+    return isinstance(hive_type, PrimitiveType) and (
+        hive_type.name in ("string", "date") or hive_type.name in _WHOLE
+    )
+
+
+def name_ranges(
+    columns: Sequence[Column], wanted: Mapping[str, Collection[Any]]
+) -> NameRanges | None:
+    """The ranges of the names of all partitions that have one of the values ``wanted`` of each
+    column in it: text, whole numbers, days. None where the first column has none there, or too many
+    values, or is of a type of which this is not known.
+    """
+    prefixes, ranges = [""], list[tuple[str, str]]()
+    for ordinal, column in enumerate(columns):
+        values = wanted.get(column.name)
+        if values is None or not can_be_ranges(column.type):
+            break
+        if len(prefixes) * len(values) > MOST_VALUES:
+            if ordinal == 0:
+                return None
+            break
+        following = []
+        for start in (f"{prefix}{escaped(column.name)}=" for prefix in prefixes):
+            for value in values:
+                own = start + escaped(value if isinstance(value, str) else str(value))
+                ranges += _spelled(start, own, value)
+                following.append(own + _SLASH)
+        prefixes = following
+    else:
+        return tuple(ranges)
+    if prefixes == [""]:
+        return None
+    deeper = ((prefix, prefix[:-1] + _BEHIND_SLASH) for prefix in prefixes)
+    return tuple(dict.fromkeys((*ranges, *deeper)))
+
+
+def _spelled(start: str, own: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The ranges of a value behind ``start``, but for the columns behind ``own``, as Hive spells
+    it. No name has a character below the blank: those are escaped.
+    """
+    if isinstance(value, str):
+        yield own, own + " "
+        return
+    yield own, own + _SLASH  # blanks, fractions
+    if isinstance(value, datetime.date):
+        for text in (start + spelled for spelled in _spelled_days(value)):
+            if text != own:
+                yield text, text + "-"
+                yield text + _SLASH, text + _BEHIND_SLASH
+            yield f"{text}T", f"{text}U"
+    for text in _LAX_STARTS:
+        yield start + text, start + text[:-1] + chr(ord(text[-1]) + 1)
+
+
+def _spelled_days(day: datetime.date) -> Iterator[str]:
+    """How a day may be spelled; the first one of a month or a year by that alone."""
+    year = f"{day.year:04d}"
+    for month in dict.fromkeys((f"{year}-{day.month:02d}", f"{year}-{day.month}")):
+        yield from dict.fromkeys((f"{month}-{day.day:02d}", f"{month}-{day.day}"))
+        if day.day == 1:
+            yield month
+    if (day.month, day.day) == (1, 1):
+        yield year
+
+
+def holds(ranges: NameRanges, name: str) -> bool:
+    """Whether a name lies in one of the ranges."""
+    return any(low <= name < high for low, high in ranges)
