@@ -73,7 +73,15 @@ def run(args: Namespace) -> int:
         count = max(args.workers or 0, len(args.pool)) if _some(args) else max(1, len(args.pool))
         hands = [session.engine] if count else []
         while len(hands) < count:
-            hands.append(Engine(settings, store, master=args.master, conf=dict(args.conf)))
+            hands.append(
+                Engine(
+                    settings,
+                    store,
+                    master=args.master,
+                    conf=dict(args.conf),
+                    warehouse=store.warehouse,
+                )
+            )
             engines.callback(hands[-1].close)
         usual = () if _some(args) else store.daemon_roles
         roles = assemble(

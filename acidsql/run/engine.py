@@ -68,6 +68,7 @@ class Engine:
         conf: Mapping[str, str] | None = None,
         files: FileIO | None = None,
         may_start: bool = True,
+        warehouse: str | None = None,
     ) -> None:
         self.resources = Resources(
             settings,
@@ -77,6 +78,7 @@ class Engine:
             conf=conf,
             files=files,
             may_start=may_start,
+            warehouse=warehouse,
         )
         self.driver = Driver(settings, self.files, self.resources.known)
         self._interpreter = Interpreter(

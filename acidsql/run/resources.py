@@ -42,11 +42,14 @@ class Resources:
         conf: Mapping[str, str] | None,
         files: FileIO | None = None,
         may_start: bool = True,
+        warehouse: str | None = None,
     ) -> None:
         self.settings = settings
         self.catalog = catalog
         self.files: FileIO = files or FileSystems(settings, self._hadoop_files)
-        self.running = RunningSpark(settings, spark, master, conf, may_start=may_start)
+        self.running = RunningSpark(
+            settings, spark, master, conf, may_start=may_start, warehouse=warehouse
+        )
         self.known = KnownFiles.of(self.files, self._in_tasks)
         self.counter = RowCounter(self.known)
         self._reader: SnapshotReader | None = None

@@ -91,7 +91,14 @@ class Session:
             )
         self.warehouse = self._store.warehouse
         self._spark_given = (spark, master, conf)
-        self._engine = Engine(self.settings, self._store, spark=spark, master=master, conf=conf)
+        self._engine = Engine(
+            self.settings,
+            self._store,
+            spark=spark,
+            master=master,
+            conf=conf,
+            warehouse=self.warehouse,
+        )
         self.turn = Turn(self._engine.cancel)
         self._background = Background(
             settings=self.settings, clock=clock or time.time, open_store=open_store

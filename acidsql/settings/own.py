@@ -279,6 +279,16 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.spark.check.workers",
+        kind="bool",
+        default="true",
+        doc=(
+            "Where Spark runs on a cluster its first job asks every worker for the warehouse and"
+            " for Python's packages, and ships acidsql to them."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.spark.fast.start",
         kind="bool",
         default="true",

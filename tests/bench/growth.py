@@ -85,7 +85,11 @@ class Bench:
         self._count += 1
         name = f"w{self._count}"
         metastore = self._database() if self._database is not None else None
-        settings = {"acidsql.engine": self._engine, "acidsql.compactor.auto": "false"}
+        settings = {
+            "acidsql.engine": self._engine,
+            "acidsql.compactor.auto": "false",
+            "hive.exec.max.dynamic.partitions": "100000",
+        }
         if self._s3 is not None:
             settings["acidsql.s3.endpoint"] = self._s3
             settings["acidsql.s3.region"] = "us-east-1"

@@ -6,23 +6,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.submitted import properties, settings
+from tests.spark.standalone import SUBMIT, standalone_cluster
 
 ROOT = Path(__file__).parents[2]
-SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 DEFAULTS = r"""
 # what an administrator has set
 spark.app.name              nightly
@@ -233,39 +230,6 @@ def test_a_spark_of_ours_heeds_the_environment(program: Program) -> None:
     assert told["warnings"] == []
 
 
-@contextmanager
-def standalone_cluster(folder: Path) -> Iterator[str]:
-    """The URL of a master of Spark's own cluster with one worker, of pyspark's jars."""
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(kind: str, *arguments: str) -> Path:
-        log = folder / f"{kind.lower()}.log"
-        name = f"org.apache.spark.deploy.{kind.lower()}.{kind}"
-        command = [str(SUBMIT.with_name("spark-class")), name, "--host", "127.0.0.1", *arguments]
-        with open(log, "wb") as words, java_environment(environment):
-            processes.append(
-                subprocess.Popen(command, stdout=words, stderr=words, env=dict(environment))
-            )
-        return log
-
-    def told(log: Path, words: str) -> str:
-        while (match := re.search(words, log.read_text())) is None:
-            assert all(process.poll() is None for process in processes), log.read_text()[-3000:]
-        return match[0]
-
-    try:
-        log = start("Master", "--port", "0", "--webui-port", "0")
-        url = told(log, r"(?<=Starting Spark master at )spark://\S+")
-        work = ("--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder / "work"))
-        told(start("Worker", *work, url), "Successfully registered with master")
-        yield url
-    finally:
-        for process in reversed(processes):
-            process.terminate()
-            process.wait(60)
-
-
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
@@ -283,6 +247,8 @@ def test_a_submitted_program_runs_on_its_cluster(program: Program, tmp_path: Pat
     assert told["conf"]["spark.app.name"] == "on a cluster"
     assert told["executors"] == 1
     assert told["warnings"] == []
-    launched = (tmp_path / "worker.log").read_text().partition("Launch command: ")[2].split("\n")[0]
+    launched = (
+        (tmp_path / "worker1.log").read_text().partition("Launch command: ")[2].split("\n")[0]
+    )
     for option in ("-Duser.timezone=UTC", "-Dfrom.defaults=yes", "-Xmx600M"):
         assert f'"{option}"' in launched

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakSet
 
@@ -72,6 +73,66 @@ def map_in_tasks(
         interrupts.check()
         _unfit.add(context)
         return None
+
+
+def key_of_executors(spark: SparkSession) -> Any:
+    """What stands for the processes that run tasks, as long as there are any: Spark's context."""
+    return spark.sparkContext
+
+
+def leave_tasks_alone(spark: SparkSession) -> None:
+    """From now on this Spark ``has_executors`` no more: something is missing there."""
+    _unfit.add(spark.sparkContext)
+
+
+def asked_in_tasks(
+    spark: SparkSession, module: ModuleType, look: Callable[[int], _Result], count: int
+) -> list[_Result] | str:
+    """What ``look`` of ``module`` gives in each of so many tasks, where no module need be: it is
+    carried there as it stands. Spark's message where that fails.
+
+    UnsupportedStatementError on Spark Connect.
+    """
+    need_java(spark)
+    from py4j.protocol import Py4JJavaError
+    from pyspark import cloudpickle as pickling
+    from pyspark.errors import PySparkException
+
+    cloudpickle: Any = pickling
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        return list(spark.sparkContext.parallelize(range(count), count).map(look).collect())
+    except (Py4JJavaError, PySparkException) as error:
+        interrupts.check()
+        return str(error)
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+def read_in_tasks(spark: SparkSession, path: str, count: int) -> bool:
+    """Whether each of so many tasks can read a text file by Java.
+
+    UnsupportedStatementError on Spark Connect.
+    """
+    need_java(spark)
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    context: Any = cast(Any, spark.sparkContext)
+    java = context._jsc
+    try:
+        lines = java.textFile(path, 1)
+        for _ in range(count - 1):
+            lines = lines.union(java.textFile(path, 1))
+        return int(lines.count()) >= count
+    except (Py4JJavaError, PySparkException):
+        interrupts.check()
+        return False
+
+
+def ship_python(spark: SparkSession, archive: str) -> None:
+    """Tasks import what is in the zip file ``archive`` ahead of what is installed there."""
+    spark.sparkContext.addPyFile(archive)
 
 
 def add_job_tag(spark: SparkSession, tag: str) -> None:

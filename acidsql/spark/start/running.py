@@ -82,7 +82,8 @@ def _quoted(table: ForeignTable) -> str:
 class RunningSpark:
     """The Spark session of one session of ours; it follows the settings named ``spark.*`` and
     ``acidsql.ansi``. ``user_spark``: a session that was handed in, from which it is derived.
-    ``may_start``: else a need for it is a SparkNotStartedError.
+    ``may_start``: else a need for it is a SparkNotStartedError. ``warehouse``: the directory that
+    all processes of a cluster must reach.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class RunningSpark:
         conf: Mapping[str, str] | None,
         *,
         may_start: bool = True,
+        warehouse: str | None = None,
     ) -> None:
         self._settings = settings
+        self._warehouse = warehouse
         self._may_start = may_start
         self._user_spark = user_spark
         self._master = master
@@ -234,13 +237,16 @@ class RunningSpark:
                 self._set_conf(self.session, name, now.get(name))
 
     def _open(self, given: Mapping[str, str]) -> SparkSession:
-        from acidsql.spark.start import session
+        from acidsql.spark.start import session, workers
 
         if self._parent is None:
             fast = self._settings.flag("acidsql.spark.fast.start")
             self._parent = session.start(self._master, self._conf, fast_start=fast)
             self._tell_of_ours({**session.DERIVED_CONF, **given})
-        return session.derive(self._parent, given)
+        ours = session.derive(self._parent, given)
+        if self._settings.flag("acidsql.spark.check.workers"):
+            workers.check(ours, self._warehouse)
+        return ours
 
     def _tell_of_ours(self, ours: Mapping[str, str]) -> None:
         """Warns of what was set for Spark, and is something else in our session."""

@@ -25,6 +25,7 @@ from acidsql.acid.hashing.murmur import SEED
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import NotSupportedError
 from acidsql.spark import jvm
+from acidsql.spark.start import workers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -56,6 +57,8 @@ def with_bucket_number(
 
     if _is_native(columns, version):
         return rows, functions.expr(bucket_number_sql(columns, count, version))
+    types = ", ".join(sorted({str(t) for _, t in columns}))
+    workers.need_python(rows.sparkSession, f"the bucket of a column of type {types}")
     function = _arrow_function([str(t) for _, t in columns], count, 1 if version == 1 else 2)
     return jvm.with_arrow_function(rows, BUCKET, "int", function, [sql for sql, _ in columns])
 

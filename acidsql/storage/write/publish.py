@@ -22,7 +22,7 @@ from acidsql.acid.paths import ACID_VERSION, ACID_VERSION_FILE, bucket_file_name
 from acidsql.catalog.model import Partition
 from acidsql.errors import ExecutionError, InternalError
 from acidsql.files.fileio import FileIO
-from acidsql.files.parallel import in_parallel
+from acidsql.files.parallel import in_parallel, look_at_all
 from acidsql.files.urls import parent
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.write.target import StagedFile, WriteTarget
@@ -156,38 +156,50 @@ def _publish_by_renaming(
         target = wanted.homes[directory]
         if target.table.location not in homes:
             homes[target.table.location] = new_directory(io, target)
-        path = prepared[directory] = f"{homes[target.table.location]}/{number}"
+        prepared[directory] = f"{homes[target.table.location]}/{number}"
+
+    def fill(directory: str) -> None:
+        path = prepared[directory]
         io.make_directory(path)
         for name, content in wanted.marks(directory):
             io.stage(f"{path}/{name}", content)
         for file, final in wanted.files[directory]:
             io.publish(file.path, f"{path}/{final.rpartition('/')[2]}")
         crash_points.reached("directory made")
-    _sync(io, wanted, prepared)
-    announce()
-    for directory, path in prepared.items():
+
+    def name(directory: str) -> None:
         try:
-            io.move_directory(path, directory)
+            io.move_directory(prepared[directory], directory)
         except FileExistsError as error:
             raise _taken(directory) from error
         published(directory)
         crash_points.reached("file published")
-    for directory in wanted.parents():
-        io.sync_directory(directory)
+
+    look_at_all(fill, wanted.directories)
+    _sync(io, wanted, prepared)
+    announce()
+    look_at_all(name, wanted.directories)
+    look_at_all(io.sync_directory, sorted(wanted.parents()))
 
 
 def _sync(io: FileIO, wanted: _Wanted, prepared: Mapping[str, str]) -> None:
     """Makes filled directories, at their paths in ``prepared``, outlive a crash of the machine. All
     at once: with the first file a disk takes the names of all of them along.
     """
-    for directory, path in prepared.items():
-        for file, final in wanted.files[directory]:
-            if not file.synced:
-                io.sync_file(f"{path}/{final.rpartition('/')[2]}")
-        for name, _ in wanted.marks(directory):
-            io.sync_file(f"{path}/{name}")
-    for path in prepared.values():
-        io.sync_directory(path)
+    files = [
+        f"{path}/{name}"
+        for directory, path in prepared.items()
+        for name in (
+            *(
+                final.rpartition("/")[2]
+                for file, final in wanted.files[directory]
+                if not file.synced
+            ),
+            *(name for name, _ in wanted.marks(directory)),
+        )
+    ]
+    look_at_all(io.sync_file, files)
+    look_at_all(io.sync_directory, list(prepared.values()))
 
 
 def _publish_by_copying(io: FileIO, wanted: _Wanted, published: Callable[[str], None]) -> None:

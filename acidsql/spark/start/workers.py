@@ -1,0 +1,241 @@
+"""What the processes of a cluster that run Spark's tasks must have, asked in the first job of a
+session there, so that what is missing is told at once and not by the first statement that needs it.
+
+All statements need the warehouse's directory, where that is a path, at the same path as the driver.
+Their rows are read and written by Spark's own Java classes, which a cluster has. Python, with
+pyarrow, does some things more: it computes the buckets of columns of which Spark has no hash like
+Hive's, and finishes files and reads footers on object stores, which the driver does elsewhere.
+acidsql itself is shipped to it, where another version of it, or none, is installed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from acidsql.errors import ExecutionError
+from acidsql.files.urls import path_of, split_url
+from acidsql.lazy_dataclass import dataclass
+from acidsql.spark import jvm
+from acidsql.spark.start.meanings import tidy
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKAGES = ("pyarrow", "numpy", "google.protobuf")
+"""What the modules import that tasks use."""
+MODULES = ("acidsql.acid.hashing.bucketing", "acidsql.storage.write.finish")
+_DOCS = "docs/clusters.md says what machines of a cluster need."
+_FOLDER = "_acidsql"
+_MOST_NAMED = 5
+
+_checked: WeakKeyDictionary[Any, _Cluster] = WeakKeyDictionary()
+"""What is known by Spark's context."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Cluster:
+    """``lacks``: what is missing for Python's work, as text for users, "" if nothing is.
+    ``reached``: the warehouses that all have been seen to reach.
+    """
+
+    lacks: str
+    reached: set[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """What one host lacks: packages, and the warehouse. ``version``: of its acidsql."""
+
+    missing: frozenset[str]
+    version: str
+    trouble: str
+
+
+def check(spark: SparkSession, warehouse: str | None) -> None:
+    """Raises ExecutionError with all that is missing where tasks run in other processes than the
+    driver's and one of them does not reach the warehouse; warns, once for a Spark, where nothing
+    but Python's part is missing. On Spark Connect nobody can ask.
+    """
+    if not jvm.has_own_processes(spark):
+        return
+    known = _checked.get(jvm.key_of_executors(spark))
+    directory = _directory(warehouse)
+    if known is not None and (directory is None or directory in known.reached):
+        return
+    reports, failure = _asked(spark, directory)
+    if failure is None and known is None and _wants_ours(reports.values()):
+        _ship(spark)
+        reports, failure = _asked(spark, directory)
+    lacks = list(_lacking(reports, failure))
+    unreached = list(_unreached(reports, directory))
+    if failure is not None and directory is not None and not _reads(spark, directory):
+        unreached = [f'"{directory}" cannot be read by all of them']
+    if unreached:
+        raise ExecutionError(
+            "Spark's workers lack what acidsql needs",
+            detail="\n".join([*unreached, *lacks]),
+            hint=f"Mount the warehouse at the same path on every machine. {_DOCS}",
+        )
+    if known is None:
+        known = _checked[jvm.key_of_executors(spark)] = _Cluster(
+            lacks="; ".join(lacks), reached=set()
+        )
+        if lacks:
+            jvm.leave_tasks_alone(spark)
+            words = (
+                "so the driver finishes files on object stores, and buckets of some types cannot"
+            )
+            warnings.warn(
+                f"Spark's workers lack something: {known.lacks}; {words} be written", stacklevel=2
+            )
+    if directory is not None:
+        known.reached.add(directory)
+
+
+def need_python(spark: SparkSession, what: str) -> None:
+    """Raises ExecutionError where the workers are known to lack what Python needs for ``what``."""
+    known = _checked.get(jvm.key_of_executors(spark)) if jvm.has_own_processes(spark) else None
+    if known is not None and known.lacks:
+        raise ExecutionError(
+            f"{what} takes Python on Spark's workers", detail=known.lacks, hint=_DOCS
+        )
+
+
+def _directory(warehouse: str | None) -> str | None:
+    """The directory that all must reach; None where the warehouse is no path, or not there yet."""
+    if warehouse is None or split_url(warehouse) is not None:
+        return None
+    path = path_of(warehouse)
+    return path if os.path.isdir(path) else None
+
+
+def _asked(spark: SparkSession, directory: str | None) -> tuple[Mapping[str, _Report], str | None]:
+    """What each host has; of several processes there the worst. With it why they could not be
+    asked, None if they could.
+    """
+    from acidsql.spark.start import probe
+
+    with _marked(directory) as (home, marker):
+        look = partial(probe.looked_around, PACKAGES, MODULES, home, marker)
+        told = jvm.asked_in_tasks(spark, probe, look, _tasks(spark))
+    if isinstance(told, str):
+        return {}, _reason(told)
+    reports: dict[str, _Report] = {}
+    for host, missing, version, trouble in told:
+        before = reports.get(host)
+        reports[host] = _Report(
+            missing=frozenset(missing) | (before.missing if before else frozenset()),
+            version=version if before is None or not version else before.version,
+            trouble=trouble or (before.trouble if before else ""),
+        )
+    return reports, None
+
+
+@contextlib.contextmanager
+def _marked(directory: str | None) -> Iterator[tuple[str, str]]:
+    """A directory of the warehouse and a new file in it that others must see, or where nothing may
+    be written something that is there.
+    """
+    if directory is None:
+        yield "", ""
+        return
+    marker = f".acidsql_seen_{uuid.uuid4().hex}"
+    try:
+        os.close(os.open(f"{directory}/{marker}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    except OSError:
+        yield directory, _FOLDER if os.path.exists(f"{directory}/{_FOLDER}") else "."
+        return
+    try:
+        yield directory, marker
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(f"{directory}/{marker}")
+
+
+def _reads(spark: SparkSession, directory: str) -> bool:
+    """Whether Spark's Java classes read a file of the warehouse in several tasks."""
+    path = Path(directory) / f".acidsql_seen_{uuid.uuid4().hex}"
+    try:
+        path.write_text("seen")
+    except OSError:
+        return True  # nobody can tell
+    try:
+        return jvm.read_in_tasks(spark, path.as_uri(), _tasks(spark))
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _tasks(spark: SparkSession) -> int:
+    """So many that each executor has one, if they begin at the same time."""
+    return max(2, 2 * (jvm.tasks_at_once(spark) or 1))
+
+
+def _wants_ours(reports: Iterable[_Report]) -> bool:
+    ours = str(import_module("acidsql").__version__)
+    return any(report.version != ours and not report.missing for report in reports)
+
+
+def _ship(spark: SparkSession) -> None:
+    """Gives tasks this process's acidsql, ahead of what is installed."""
+    folder = tempfile.mkdtemp(prefix="acidsql-shipped-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    package = Path(__file__).parents[2]
+    archive = Path(folder) / "acidsql.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for file in sorted(package.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                zipped.write(file, str(Path("acidsql") / file.relative_to(package)))
+    jvm.ship_python(spark, str(archive))
+
+
+def _lacking(reports: Mapping[str, _Report], failure: str | None) -> Iterator[str]:
+    """What Python's part lacks, with where."""
+    if failure is not None:
+        yield f"Python cannot run there: {failure}"
+        return
+    for package in PACKAGES:
+        hosts = [host for host, report in reports.items() if package in report.missing]
+        if hosts:
+            yield f"no package {package} on {_named(hosts)}"
+    hosts = [host for host, one in reports.items() if not one.version and not one.missing]
+    if hosts:
+        yield f"acidsql cannot be imported on {_named(hosts)}"
+
+
+def _unreached(reports: Mapping[str, _Report], directory: str | None) -> Iterator[str]:
+    """Which hosts do not reach the warehouse, by what is wrong there."""
+    by_trouble: dict[str, list[str]] = {}
+    for host, report in reports.items():
+        if report.trouble:
+            by_trouble.setdefault(report.trouble, []).append(host)
+    for trouble, hosts in sorted(by_trouble.items()):
+        yield f'"{directory}" {trouble} on {_named(hosts)}'
+
+
+def _named(hosts: Iterable[str]) -> str:
+    names = sorted(hosts)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _reason(message: str) -> str:
+    """The line of Spark's message that says why a Python process did not work."""
+    telling = ("Cannot run program", "different version", "PYTHON_VERSION_MISMATCH", "Error:")
+    for line in message.splitlines():
+        if any(words in line for words in telling):
+            return line.strip()
+    return (tidy(message) or message).splitlines()[0]

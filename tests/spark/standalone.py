@@ -1,0 +1,82 @@
+"""A cluster of Spark's own kind for the tests: a master and workers that are processes of this
+machine, of pyspark's jars.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+from acidsql.spark.start.java import java_environment
+
+ROOT = Path(__file__).parents[2]
+SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """How a worker is started. ``environment``: above this process's own; ``command``: what stands
+    before the worker's.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = ()
+
+
+@contextmanager
+def standalone_cluster(
+    folder: Path, machines: Sequence[Machine] = (Machine(environment={"PYTHONPATH": str(ROOT)}),)
+) -> Iterator[str]:
+    """The URL of a master with a worker of one core on each of the ``machines``, whose logs are
+    ``worker1.log`` and so on.
+    """
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYTHONPATH", None)
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(kind: str, log: str, machine: Machine, *arguments: str) -> Path:
+        name = f"org.apache.spark.deploy.{kind.lower()}.{kind}"
+        command = [str(SUBMIT.with_name("spark-class")), name, "--host", "127.0.0.1", *arguments]
+        with open(folder / log, "wb") as words, java_environment(environment):
+            processes.append(
+                subprocess.Popen(
+                    [*machine.command, *command],
+                    stdout=words,
+                    stderr=words,
+                    env={**environment, **machine.environment},
+                )
+            )
+        return folder / log
+
+    def told(log: Path, words: str) -> str:
+        while (match := re.search(words, log.read_text())) is None:
+            assert all(process.poll() is None for process in processes), log.read_text()[-3000:]
+        return match[0]
+
+    try:
+        log = start("Master", "master.log", Machine(), "--port", "0", "--webui-port", "0")
+        url = told(log, r"(?<=Starting Spark master at )spark://\S+")
+        logs = [
+            start(
+                "Worker",
+                f"worker{number}.log",
+                machine,
+                *("--webui-port", "0", "-c", "1", "-m", "1g"),
+                *("-d", str(folder / f"work{number}"), url),
+            )
+            for number, machine in enumerate(machines, 1)
+        ]
+        for one in logs:
+            told(one, "Successfully registered with master")
+        yield url
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(60)
