@@ -8,7 +8,8 @@
         NotSupportedError              UnsupportedStatementError
         DataError                      CardinalityError, FormatError
         IntegrityError                 NotNullError
-        OperationalError               MetastoreError, MetastoreBusyError*, LockTimeoutError*,
+        OperationalError               MetastoreError, MetastoreBusyError*,
+                                       MetastoreUnreachableError*, LockTimeoutError*,
                                        DeadlockError*, WriteConflictError*,
                                        TransactionAbortedError*, CommitStateUnknownError,
                                        RunCommittedError, SnapshotTooOldError*, ExecutionError
@@ -337,6 +338,15 @@ class MetastoreBusyError(MetastoreError):
 
     retryable = True
     default_sqlstate = "55P03"
+
+
+class MetastoreUnreachableError(MetastoreError):
+    """The server of the metastore could not be reached, or went away in the middle of a transaction
+    of its: nothing that this transaction did is left.
+    """
+
+    retryable = True
+    default_sqlstate = "08006"
 
 
 class LockTimeoutError(OperationalError):

@@ -163,12 +163,46 @@ class Template:
 class PostgreSQLServer:
     """A running server. ``url`` gives that of a database over the socket."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, program: Path, owner: dict[str, Any]) -> None:
         self.folder = folder
         self.port = port
+        self.process: subprocess.Popen[bytes]
+        self._program = program
+        self._owner = owner
         self.numbers = count(1)
         self.template: Template
         self.restored: list[str] = []
+
+    def start(self, data: str = "data") -> bool:
+        """Starts it on the files in a directory. Returns whether it answers."""
+        settings = {
+            **OPTIONS,
+            "port": str(self.port),
+            "unix_socket_directories": str(self.folder),
+        }
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        self.process = subprocess.Popen(
+            [self._program, "-D", self.folder / data, *options], cwd=self.folder, **self._owner
+        )
+        return _answers(self, self.process)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Ends it; whoever is connected is not waited for. SIGQUIT: as a crash does."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait()
+
+    def taking_over(self, port: int) -> PostgreSQLServer:
+        """Another server, which has begun on a copy of the files of this one that was stopped."""
+        data = f"data{next(self.numbers)}"
+        shutil.copytree(self.folder / "data", self.folder / data)
+        if self._owner:
+            for path in (self.folder / data, *(self.folder / data).rglob("*")):
+                os.chown(path, self._owner["user"], self._owner["group"])
+        other = PostgreSQLServer(self.folder, port, self._program, self._owner)
+        if not other.start(data):
+            raise RuntimeError("the other PostgreSQL did not start")
+        return other
 
     def admin(self, database: str = "postgres") -> psycopg.Connection[Any]:
         return psycopg.connect(
@@ -244,23 +278,17 @@ def postgresql_server() -> Iterator[PostgreSQLServer]:
 def _started(program: Path, folder: Path, owner: dict[str, Any]) -> Iterator[PostgreSQLServer]:
     """The server, on a port that is free; tried again where somebody else was quicker."""
     for _ in range(PORTS_TRIED):
-        port = _free_port()
-        settings = {**OPTIONS, "port": str(port), "unix_socket_directories": str(folder)}
-        options = [f"--{name}={value}" for name, value in settings.items()]
-        process = subprocess.Popen([program, "-D", folder / "data", *options], cwd=folder, **owner)
-        server = PostgreSQLServer(folder, port)
+        server = PostgreSQLServer(folder, free_port(), program, owner)
         try:
-            if _answers(server, process):
+            if server.start():
                 yield server
                 return
         finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)  # whoever is connected is not waited for
-            process.wait()
+            server.stop()
     raise RuntimeError(f"PostgreSQL did not start: {program}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

@@ -16,7 +16,12 @@ from enum import StrEnum
 from functools import cache
 from typing import ClassVar
 
-from acidsql.errors import InternalError, MetastoreBusyError, MetastoreError
+from acidsql.errors import (
+    InternalError,
+    MetastoreBusyError,
+    MetastoreError,
+    MetastoreUnreachableError,
+)
 from acidsql.metastore.process import no_fork, watch
 from acidsql.metastore.schema import (
     changed_error,
@@ -244,6 +249,8 @@ class Store(ABC):
         kind: type[MetastoreError] = MetastoreError
         if self._is_busy(error):
             kind = MetastoreBusyError
+        elif self._is_gone(error):
+            kind = MetastoreUnreachableError
         elif any(mark in reason for mark in self.full):
             kind = UnwritableError
         return kind(f'the metastore "{self.name}" could not be {verb}: {reason}', hint=hint)
@@ -253,6 +260,12 @@ class Store(ABC):
         """Whether a database's error says that others were in the way for too long, or this process
         was in theirs: its transaction was not begun, or is rolled back.
         """
+
+    def _is_gone(self, error: BaseException | None) -> bool:
+        """Whether the database could be used before, and cannot be reached now: what an error has
+        ended before its COMMIT is rolled back.
+        """
+        return False
 
     def _reason(self, error: BaseException | None) -> str:
         """A database's error as text that may be shown."""

@@ -21,6 +21,8 @@ from acidsql.errors import (
 from tests.contracts.sample_tables import RICH, T, days
 from tests.contracts.store import StoreContract
 
+DAYS = tuple(f"2024-{month:02d}-{day:02d}" for month in range(1, 4) for day in range(1, 25))
+
 
 class CatalogPartitionContract(StoreContract):
     """Partitions are added, dropped and altered all or none."""
@@ -43,6 +45,21 @@ class CatalogPartitionContract(StoreContract):
         assert catalog.find_partition(stored, names[0].upper()) is None
         catalog.drop_table(T)
         assert catalog.list_partitions(catalog.create_table(RICH)) == ()
+
+    def test_partitions_are_found_by_ranges_of_names(self, catalog: Catalog) -> None:
+        """Those of each range, whole and once, by name; they are counted without being listed."""
+        stored = catalog.create_table(RICH)
+        assert catalog.count_partitions(stored) == 0
+        added = catalog.add_partitions(
+            T, [replace(one, properties={"k": "v"}) for one in days(*DAYS)]
+        )
+        ranges = tuple((f"day={day}", f"day={day}0") for day in reversed(DAYS[3:40]))
+        assert catalog.list_partitions(stored, ranges) == added[3:40]
+        overlapping = ((f"day={DAYS[1]}", f"day={DAYS[5]}"), (f"day={DAYS[4]}", f"day={DAYS[7]}"))
+        assert catalog.list_partitions(stored, overlapping) == added[1:7]
+        assert catalog.list_partitions(stored, (("a", "b"),)) == ()
+        assert catalog.list_partitions(stored, ()) == ()
+        assert catalog.count_partitions(stored) == len(DAYS)
 
     def test_a_partition_is_added_once(self, catalog: Catalog) -> None:
         """A batch with one that is there adds none."""

@@ -1,5 +1,5 @@
-"""Connections to a PostgreSQL server: the driver, the pool, and what each connection is told before
-its first transaction.
+"""Connections to a PostgreSQL server, or to a pooler before it: the driver, the pool, and what a
+connection of the first kind is told before its first transaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.util import LRUCache
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.stores.urls import DRIVER
+from acidsql.metastore.stores.urls import DRIVER, has_several_servers
 
 CONNECTIONS_KEPT = 2
 """What a session needs most often: its own connection, and one for its heartbeats."""
@@ -31,19 +31,15 @@ _DEFAULTS = {
 }
 """Options of libpq where the URL says nothing: a host that is gone is noticed within a minute."""
 
-# The server, too, must notice that a host is gone that holds the write lock. How long a transaction
-# may take is for the one that begins it to say. Nobody may turn off that a commit waits for the
-# disk: an id that was given out must never be given again.
+# The server, too, must notice that a host is gone that holds the write lock.
 _CONFIGURE = """
-SELECT set_config(name, '0', false) FROM pg_settings
-WHERE name IN ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout')
-AND setting <> '0';
 SET tcp_keepalives_idle = 30;
 SET tcp_keepalives_interval = 10;
-SET tcp_keepalives_count = 3;
-SELECT set_config('synchronous_commit', 'on', false)
-WHERE current_setting('synchronous_commit') = 'off'
+SET tcp_keepalives_count = 3
 """
+_PROCESS = "SELECT pg_backend_pid()"
+WITH_TRANSACTION_TIMEOUT = 170000
+"""The first server that has the setting."""
 
 
 _compiled: LRUCache[Any, Any] = LRUCache(500)
@@ -123,6 +119,7 @@ def _connect(dialect: Dialect, url: URL) -> Any:
     _, options = dialect.create_connect_args(url)
     given = {
         **_DEFAULTS,
+        **({"target_session_attrs": "read-write"} if has_several_servers(url) else {}),
         **options,
         "client_encoding": "utf8",
         "autocommit": True,  # transactions begin where a store says so
@@ -142,7 +139,12 @@ def _connect(dialect: Dialect, url: URL) -> Any:
                 f"the metastore's database has the encoding {encoding}",
                 hint="It must be UTF8: CREATE DATABASE .. ENCODING 'UTF8' TEMPLATE template0.",
             )
-        connection.execute(_CONFIGURE)
+        if connection.execute(_PROCESS).fetchone()[0] == connection.info.backend_pid:
+            connection.execute(_CONFIGURE)
+        else:
+            # a pooler is in between, which may give each transaction another process: nothing may
+            # be kept in one
+            connection.prepare_threshold = None
     except BaseException:
         connection.close()
         raise

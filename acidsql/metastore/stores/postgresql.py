@@ -24,6 +24,7 @@ from acidsql.errors import MetastoreError
 from acidsql.metastore.sql import Connection, Table, insert, select
 from acidsql.metastore.store import PATIENCE_SECONDS, Clock, Store
 from acidsql.metastore.stores.connections import (
+    WITH_TRANSACTION_TIMEOUT,
     make_engine,
     options_of_libpq,
     prepare_dialect,
@@ -45,27 +46,42 @@ ID_PROPERTY = "acidsql.id"
 
 _PAUSES = (0.0, 0.2, 0.8, 2.0)
 """Seconds before each new try to begin, where a connection was lost."""
+_NO_PARAMETERS = {"no_parameters": True}
 _STATE = "acidsql"
 """Key of what a transaction learns at its beginning: the store's version (one that writes), and the
 time.
 """
 
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT NULL, {_NOW}"
+# Each transaction says by itself what it relies on: a pooler may give it any process of the server,
+# and what that is told must not outlive the transaction. How long one may take is for acidsql to
+# say, whatever is set for its user; and nobody may turn off that a commit waits for the disk: an id
+# that was given out must never be given again.
+_UNLIMITED = (
+    "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; {newer}"
+)
+_NEWER = "SET LOCAL transaction_timeout = 0; "
+_READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_UNLIMITED} SELECT NULL, {_NOW}"
 _VERSION_ROW = '"VERSION" WHERE "VER_ID" = 1'
 _LOCK = f"SELECT 1 FROM {_VERSION_ROW} FOR UPDATE"
 # the second look sees what was committed while the first one waited, and the clock of now
 _WRITE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; {wait}{setting}"
+    f"BEGIN ISOLATION LEVEL READ COMMITTED; {_UNLIMITED}"
+    "{wait}{setting}"
     f"{_LOCK};"
     " {limit}"
     f' SELECT "SCHEMA_VERSION", {_NOW}'
     f" FROM {_VERSION_ROW}"
 )
-_DURABLE, _BRIEF = "", "SET LOCAL synchronous_commit = off; "
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', true)"
+    " WHERE current_setting('synchronous_commit') = 'off'; "
+)
+_BRIEF = "SET LOCAL synchronous_commit = off; "
 # before there are tables, there is no row to lock
 _CREATE = (
-    "BEGIN ISOLATION LEVEL READ COMMITTED; {wait}"
+    f"BEGIN ISOLATION LEVEL READ COMMITTED; {_UNLIMITED}"
+    "{wait}{setting}"
     "SELECT pg_advisory_xact_lock(hashtext('acidsql'), hashtext(current_schema())); {limit}"
     f" SELECT NULL, {_NOW}"
 )
@@ -82,6 +98,11 @@ _LIMIT = (
 _BUSY = ("55P03", "57014", "25P03", "25P04")
 """The SQLSTATE of who waited too long for a lock, and of who was ended in a statement or between
 two. Nothing that the transaction did is left.
+"""
+_READ_ONLY, _CONNECTION = "25006", "08"
+_SHUTDOWN = ("57P01", "57P02", "57P03")
+"""The SQLSTATE of a server that is a standby, the class of those of connections, and those of a
+server that stops or starts.
 """
 _LOST = "The connection was lost before the end; nothing was changed."
 _HINTS = (
@@ -174,7 +195,7 @@ class PostgreSQLStore(Store):
     def _writer(self, *, durable: bool) -> Connection:
         setting = _DURABLE if durable else _BRIEF
         text = _CREATE if self._version is None else _WRITE
-        text = text.format(wait=self._wait, setting=setting, limit=self._limit)
+        text = text.format(wait=self._wait, setting=setting, limit=self._limit, newer="{newer}")
         connection = self._begun(text)
         if self._signs is not None:
             self._signs.give(connection)
@@ -194,7 +215,9 @@ class PostgreSQLStore(Store):
             try:
                 prepare_dialect(self._engine)
                 connection = self._engine.connect()
-                done = connection.exec_driver_sql(text, execution_options={"no_parameters": True})
+                done = connection.exec_driver_sql(
+                    text.format(newer=_newer(connection)), execution_options=_NO_PARAMETERS
+                )
                 connection.info[_STATE] = done.one_or_none() if done.returns_rows else None
                 return connection
             except BaseException as error:
@@ -208,11 +231,20 @@ class PostgreSQLStore(Store):
         """Whether a new connection may do: the server is known to have been there."""
         if not isinstance(error, DBAPIError):
             return False
+        state = getattr(error.orig, "sqlstate", None)
+        if state == _READ_ONLY:  # another server has its part by now
+            self.drop_connections()
+            return True
         refused = self._version is not None and isinstance(
             error.orig, psycopg_module().OperationalError
         )
-        answered = getattr(error.orig, "sqlstate", None) is not None
-        return error.connection_invalidated or (refused and not answered)
+        return error.connection_invalidated or (refused and state is None)
+
+    def _is_gone(self, error: BaseException | None) -> bool:
+        if self._version is None or not isinstance(error, DBAPIError):
+            return False
+        state = getattr(error.orig, "sqlstate", None) or ""
+        return self._was_lost(error) or state.startswith(_CONNECTION) or state in _SHUTDOWN
 
     def _is_busy(self, error: BaseException | None) -> bool:
         cause = error.orig if isinstance(error, DBAPIError) else error
@@ -329,6 +361,13 @@ def find_warehouse(metastore: str) -> str:
     if WAREHOUSE_PROPERTY not in properties:
         raise MetastoreError(f'the database "{store.name}" is no warehouse\'s metastore')
     return properties[WAREHOUSE_PROPERTY]
+
+
+def _newer(connection: Connection) -> str:
+    """What a new transaction says to newer servers alone."""
+    driver: Any = connection.connection.dbapi_connection
+    version = driver.info.server_version
+    return _NEWER if version >= WITH_TRANSACTION_TIMEOUT else ""
 
 
 def _sequence(table: Table) -> str:

@@ -7,6 +7,7 @@ environment variables (PGPASSWORD, PGSSLMODE ..) and files (~/.pgpass, ~/.pg_ser
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from urllib.parse import quote, quote_plus
 
@@ -17,6 +18,7 @@ from acidsql.errors import MetastoreError
 
 DRIVER = "postgresql+psycopg"
 _SCHEMES = ("postgresql", "postgres", DRIVER)
+_SERVERS = re.compile(r"([^:/?]+://(?:[^/?@]*@)?)([^/?@]+,[^/?@]+)([/?].*)?")
 _SECRET_OPTIONS = ("password", "sslpassword", "passfile", "oauth_client_secret", "scram_client_key")
 _MASK = "***"
 _HINT = f'It is of the form "{DRIVER}://user@host:5432/database?sslmode=verify-full".'
@@ -25,7 +27,7 @@ _HINT = f'It is of the form "{DRIVER}://user@host:5432/database?sslmode=verify-f
 def parse_metastore(text: str) -> URL:
     """The parsed URL. MetastoreError, which does not repeat the text, for anything else."""
     try:
-        url = make_url(text.strip())
+        url = _made(text.strip())
     except (ArgumentError, ValueError):
         # from None: the cause would quote the text, which may hold a password
         raise MetastoreError("the metastore is not the URL of a database", hint=_HINT) from None
@@ -34,6 +36,22 @@ def parse_metastore(text: str) -> URL:
             f'a metastore of the kind "{url.drivername}" is not supported', hint=_HINT
         )
     return url.set(drivername=DRIVER)
+
+
+def _made(text: str) -> URL:
+    """The URL, also of several servers, as libpq writes them: ``//user@db1:5432,db2/database``."""
+    match = _SERVERS.fullmatch(text)
+    if match is None:
+        return make_url(text)
+    before, servers, rest = match.groups()
+    hosts = [("host", server) for server in servers.split(",")]
+    return make_url(f"{before}{rest or '/'}").update_query_pairs(hosts, append=True)
+
+
+def has_several_servers(url: URL) -> bool:
+    """Whether the URL names more than one."""
+    hosts = url.query.get("host", ())
+    return (not isinstance(hosts, str) and len(hosts) > 1) or "," in str(hosts)
 
 
 def check_options(url: URL, known: Collection[str]) -> None:
