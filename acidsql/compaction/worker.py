@@ -222,7 +222,7 @@ class Worker:
         settings = overridden_settings(self._settings, subject.table, entry.request.properties)
         seen = self._look(subject, opened)
         self._check_whole(subject, opened)
-        inputs = self._choose(entry, subject, seen, opened, settings)
+        inputs = self._choose(entry, subject, seen, opened, settings, renames=renames)
         if inputs is None and _type(entry, subject.table) is CompactionType.REBALANCE:
             inputs = self._under_own_write_id(entry, subject, seen, opened)
         if inputs is None and not (seen.obsolete or seen.aborted):
@@ -240,7 +240,8 @@ class Worker:
             crash_points.reached("compaction counted")
             if not inputs.is_minor:
                 return inputs.max_write_id if inputs.has_own_write_id else None
-            inputs = self._choose(entry, subject, self._look(subject, opened), opened, settings)
+            now = self._look(subject, opened)
+            inputs = self._choose(entry, subject, now, opened, settings, renames=renames)
         return None
 
     def _prepare(
@@ -316,13 +317,23 @@ class Worker:
         seen: AcidDirectory,
         opened: OpenedCompaction,
         settings: Settings,
+        *,
+        renames: bool,
     ) -> Inputs | None:
+        """What is merged next. Files come one by one where a directory gets its name in several
+        steps: so its name says from which transaction's commit on it is seen.
+        """
+        as_hive = opened.visibility != NO_VISIBILITY
+        by_name = as_hive or not renames
         return choose_inputs(
             seen,
             _type(entry, subject.table),
             opened.write_ids.high_watermark,
             max_deltas=int(settings.number("hive.compactor.max.num.delta")),
-            visibility=opened.visibility,
+            visibility=(opened.visibility if as_hive else opened.txn_id)
+            if by_name
+            else NO_VISIBILITY,
+            as_hive=as_hive,
         )
 
     def _lease(self, entry: Compaction) -> Callable[[], None]:

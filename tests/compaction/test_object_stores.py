@@ -27,7 +27,8 @@ from tests.spark.stores import BUCKET, S3Server
 ROOT = f"s3://{BUCKET}"
 ACID = "TBLPROPERTIES ('transactional'='true')"
 INSERT_ONLY = "TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')"
-LONG = 3600.0
+LONG, SOON = 3600.0, 900.0
+"""Seconds; the timeout of a transaction is 300."""
 
 
 @pytest.fixture(params=["a file", pytest.param("postgresql", marks=pytest.mark.slow)])
@@ -298,6 +299,30 @@ def test_a_clean_up_that_dies_half_way(
     assert ids(far) == before
     with later(warehouse, settings) as cleaning:
         cleaning.sql(insert)
+    assert not [name for name in names(far) if "_v" in name]
+    assert ids(far) == before
+
+
+def test_a_compaction_that_failed_is_forgotten(
+    far: Session, warehouse: Path, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its worker has said so, and nothing of it is under way once a transaction of its age would
+    have timed out: it is off the record then, though its process lives.
+    """
+    before = ids(far)
+
+    def fail(point: str) -> None:
+        if point == "compaction file copied":
+            raise OSError("refused")
+
+    monkeypatch.setattr(crash_points, "hook", fail)
+    assert work(far, "t", MAJOR).state is CompactionState.FAILED
+    monkeypatch.setattr(crash_points, "hook", None)
+    cleaner_of(far).clean_aborted()
+    assert far.store.aborted_writes(1) != ()
+    with Session(warehouse, settings=settings, clock=lambda: time.time() + SOON) as cleaning:
+        cleaner_of(cleaning).clean_aborted()
+        assert cleaning.store.aborted_writes(1) == ()
     assert not [name for name in names(far) if "_v" in name]
     assert ids(far) == before
 

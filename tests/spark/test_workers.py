@@ -20,7 +20,7 @@ PROGRAM = """
 import json, sys, warnings
 import acidsql
 
-warehouse, master, python, table = sys.argv[1:]
+warehouse, master, python, tables = sys.argv[1:]
 conf = {
     "spark.driver.host": "127.0.0.1",
     "spark.executor.memory": "600m",
@@ -35,9 +35,11 @@ with warnings.catch_warnings(record=True) as words:
         session.sql("CREATE TRANSACTIONAL TABLE p (id INT, x DOUBLE) STORED AS ORC")
         session.sql("CREATE TRANSACTIONAL TABLE b (id INT, x DOUBLE) CLUSTERED BY (x) INTO 3 BUCKETS STORED AS ORC")
         try:
-            session.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), id / 2 FROM range(0, 1000, 1, 6)")
-            rows = session.sql(f"SELECT count(*), count(DISTINCT id), sum(x) FROM {table}").rows()
-            told["rows"] = [list(map(str, row)) for row in rows]
+            for table in tables:
+                rows = "SELECT CAST(id AS INT), id / 2 FROM range(0, 1000, 1, 6)"
+                session.sql(f"INSERT INTO {table} {rows}")
+                counted = session.sql(f"SELECT count(*), count(DISTINCT id), sum(x) FROM {table}")
+                told[table] = [list(map(str, row)) for row in counted.rows()]
             spark = session.sql("SELECT 1").df.sparkSession
             status = spark.sparkContext._jsc.sc().statusTracker()
             told["executors"] = len(list(status.getExecutorInfos())) - 1
@@ -47,6 +49,7 @@ told["warnings"] = [str(one.message) for one in words if one.category is UserWar
 print("TOLD " + json.dumps(told))
 """
 THREE = 3
+ROWS = [["1000", "1000", "249750.0"]]
 
 
 def python(folder: Path, name: str, text: str) -> str:
@@ -74,13 +77,13 @@ def _namespace() -> Sequence[str]:
     return ("unshare", "-mu") if os.geteuid() == 0 else ("unshare", "-rmu")
 
 
-def run(folder: Path, machines: Sequence[Machine], table: str) -> dict[str, Any]:
-    """What the program tells that inserts into a table."""
+def run(folder: Path, machines: Sequence[Machine], tables: str) -> dict[str, Any]:
+    """What the program tells that inserts into tables."""
     (folder / "program.py").write_text(PROGRAM)
     (folder / "warehouse").mkdir()
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(folder)}
     with standalone_cluster(folder, machines) as master, java_environment(variables):
-        arguments = [str(folder / "warehouse"), master, "python-of-worker", table]
+        arguments = [str(folder / "warehouse"), master, "python-of-worker", tables]
         done = subprocess.run(
             [sys.executable, str(folder / "program.py"), *arguments],
             capture_output=True,
@@ -107,18 +110,17 @@ def good(tmp_path: Path) -> str:
 def test_acidsql_is_shipped_to_three_workers(tmp_path: Path, good: str) -> None:
     """They have none; buckets that Python computes are right all the same, and nobody is told."""
     told = run(tmp_path, [machine(good, named=f"host{n}") for n in range(THREE)], "b")
-    assert told == {"rows": [["1000", "1000", "249750.0"]], "executors": THREE, "warnings": []}
+    assert told == {"b": ROWS, "executors": THREE, "warnings": []}
 
 
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
-@pytest.mark.parametrize("table", ["p", "b"])
-def test_what_one_worker_lacks_is_told_by_its_name(tmp_path: Path, good: str, table: str) -> None:
+def test_what_one_worker_lacks_is_told_by_its_name(tmp_path: Path, good: str) -> None:
     """Packages of Python: a warning, once; the statement that needs them says so, others work."""
     bare = python(tmp_path / "bare", "python-of-worker", f'exec {sys.executable} -S "$@"')
     machines = [machine(good, named="host1"), machine(good, named="host2")]
-    told = run(tmp_path, [*machines, machine(bare, named="host3")], table)
+    told = run(tmp_path, [*machines, machine(bare, named="host3")], "pb")
     lacks = (
         "no package pyarrow on host3; no package numpy on host3; no package google.protobuf on"
         " host3"
@@ -127,12 +129,10 @@ def test_what_one_worker_lacks_is_told_by_its_name(tmp_path: Path, good: str, ta
         f"Spark's workers lack something: {lacks}; buckets of some types cannot be written, and the"
         " driver finishes files itself"
     ]
-    if table == "p":
-        assert told["rows"] == [["1000", "1000", "249750.0"]]
-    else:
-        assert told["error"].startswith(
-            f"the bucket of a column of type double takes Python on Spark's workers\n{lacks}"
-        )
+    assert told["p"] == ROWS
+    assert told["error"].startswith(
+        f"the bucket of a column of type double takes Python on Spark's workers\n{lacks}"
+    )
 
 
 @pytest.mark.slow

@@ -35,7 +35,8 @@ class Inputs:
     directories and originals it takes, and no others. ``min_write_id``, ``max_write_id``: the range
     of its outputs. ``has_own_write_id``: the output is named by the compaction's own write id, and
     so is seen from its commit on, as that of an INSERT OVERWRITE. ``visibility``: the transaction
-    whose commit shows the outputs; without one they are seen as soon as they have their names.
+    whose commit shows the outputs, which their names say; without one they are seen as soon as they
+    have their names. ``as_hive``: it is one of Hive's, which knows what it was made from.
     """
 
     type: CompactionType
@@ -44,6 +45,7 @@ class Inputs:
     max_write_id: WriteId
     has_own_write_id: bool = False
     visibility: TxnId = NO_VISIBILITY
+    as_hive: bool = False
 
     @property
     def is_minor(self) -> bool:
@@ -105,18 +107,19 @@ def choose_inputs(
     *,
     max_deltas: int | None = None,
     visibility: TxnId = NO_VISIBILITY,
+    as_hive: bool = False,
 ) -> Inputs | None:
     """What a compaction takes of what its write ids let it see; None if that is not enough.
 
     ``high_watermark``: of these write ids; a rebalance is called after it where there is nothing to
     merge but a base. ``max_deltas``: so many directories a minor compaction takes at once, those
     with the lowest write ids; those of one range stay together. A further compaction takes its
-    output and the rest. ``visibility``: of the outputs.
+    output and the rest. ``visibility``, ``as_hive``: of the outputs.
     """
     if not is_enough(seen, type):
         return None
     if type is not CompactionType.MINOR:
-        inputs = _of_all(seen, type, visibility)
+        inputs = replace(_of_all(seen, type, visibility), as_hive=as_hive)
     else:
         deltas = _first(seen.current, max_deltas)
         ranges = [id_range(delta.name) for delta in deltas]
@@ -126,8 +129,9 @@ def choose_inputs(
             min_write_id=min(low for low, _, _ in ranges),
             max_write_id=max(high for _, high, _ in ranges),
             visibility=visibility,
+            as_hive=as_hive,
         )
-    if visibility != NO_VISIBILITY:  # the names are nobody else's
+    if as_hive:  # the names are nobody else's
         return inputs
     taken = {_same(one.name) for one in _directories(seen)}
     if type is CompactionType.REBALANCE and _same(inputs.base) in taken:

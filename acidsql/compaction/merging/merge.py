@@ -17,7 +17,6 @@ from dataclasses import replace
 from acidsql.acid.ids import NO_STATEMENT, TxnId
 from acidsql.acid.insert_only import visible_files
 from acidsql.acid.listed import AcidDirectory
-from acidsql.acid.paths import NO_VISIBILITY
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
@@ -43,17 +42,6 @@ class Merge:
     buckets: int | None = None
     order_by: str | None = None
     renames: bool = True
-
-    @property
-    def visibility(self) -> TxnId:
-        """The transaction from whose commit on the output is seen, where its name says so: files
-        come one by one there. Under a write id of its own nobody sees it before in any case.
-        """
-        if self.inputs.visibility != NO_VISIBILITY:
-            return self.inputs.visibility
-        if self.renames or self.inputs.has_own_write_id:
-            return NO_VISIBILITY
-        return self.txn_id
 
     @property
     def root(self) -> str:

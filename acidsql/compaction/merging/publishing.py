@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
 
 from acidsql import crash_points
 from acidsql.acid.ids import BucketId
@@ -84,19 +83,17 @@ def _output(
     merge: Merge, name: DirectoryName, files: Sequence[StagedFile], *, paired: bool = False
 ) -> Output:
     inputs, without_events = merge.inputs, merge.table.is_insert_only
-    as_hive = inputs.visibility != NO_VISIBILITY
-    has_inputs = not (as_hive or inputs.has_own_write_id)
+    has_inputs = not (inputs.as_hive or inputs.has_own_write_id)
     marks = {INPUTS_FILE: inputs_text(inputs.paths)} if has_inputs else {}
     if not without_events:
         marks[ACID_VERSION_FILE] = ACID_VERSION
     elif not files:  # Hive lists files: it would not see a directory without any
         marks[plain_file_name(BucketId(0))] = b""
-    if merge.visibility != NO_VISIBILITY:
-        name = replace(name, visibility_txn_id=merge.visibility)
-    elif isinstance(name, Base):
-        marks |= {METADATA_FILE: COMPACTED} if has_inputs else {}
-    elif paired:
-        marks[partner_file(name)] = b""
+    if inputs.visibility == NO_VISIBILITY:
+        if isinstance(name, Base):
+            marks |= {METADATA_FILE: COMPACTED} if has_inputs else {}
+        elif paired:
+            marks[partner_file(name)] = b""
     return Output(name=name, files=dict(_named(files, without_events=without_events)), marks=marks)
 
 

@@ -251,7 +251,9 @@ class EmbeddedCompactions(EmbeddedTxns):
             row = require_entry(connection, compaction_id)
             if lease is not None or row.CQ_STATE != CompactionState.READY_FOR_CLEANING:
                 row = require_own(connection, compaction_id, lease)
-                _abort(connection, row)
+                by_worker = lease is not None
+                reason = AbortReason.COMPACTION_FAILED if by_worker else AbortReason.COMPACTION
+                _abort(connection, row, reason)
             complete(connection, row, state, message, now=self._now(connection))
 
     def return_compaction(
@@ -341,11 +343,13 @@ class EmbeddedCompactions(EmbeddedTxns):
             return find_written(connection, time)
 
 
-def _abort(connection: Connection, row: Row[Any]) -> None:
+def _abort(
+    connection: Connection, row: Row[Any], reason: AbortReason = AbortReason.COMPACTION
+) -> None:
     """Aborts an entry's transaction if it is open."""
     txn_id = row.CQ_TXN_ID
     if txn_id is not None and find_state(connection, txn_id) is TxnState.OPEN:
-        abort_txns(connection, [txn_id], AbortReason.COMPACTION)
+        abort_txns(connection, [txn_id], reason)
     if txn_id is not None:
         _keep_changes_out(connection, row)  # its result may be there all the same
 

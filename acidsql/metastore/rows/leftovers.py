@@ -46,6 +46,7 @@ BY_ITSELF = frozenset(
         AbortReason.WRITE_CONFLICT,
         AbortReason.RENEWED,
         AbortReason.ADOPTED,
+        AbortReason.COMPACTION_FAILED,
     )
 )
 """TXN_META_INFO of transactions that were given up by those who had opened them."""

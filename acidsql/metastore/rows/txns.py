@@ -78,6 +78,8 @@ class AbortReason(IntEnum):
     """Ours: another has committed what it was to do, under the same run id."""
     ADOPTED = 50905
     """Ours: it was of others, whose table was adopted, and does not count."""
+    COMPACTION_FAILED = 50906
+    """Ours: the worker of its compaction has said that it failed, and writes nothing any more."""
 
 
 _WORDS = {
@@ -87,6 +89,7 @@ _WORDS = {
     AbortReason.TIME_OUT: "its heartbeat timed out",
     AbortReason.ROLLBACK: "it was rolled back",
     AbortReason.COMPACTION: "its compaction ended without a result",
+    AbortReason.COMPACTION_FAILED: "its compaction failed",
     AbortReason.PROCESS_GONE: "the process that opened it has ended",
     AbortReason.TABLE_DROPPED: "a table it wrote to was dropped",
     AbortReason.PARTITION_DROPPED: "a partition it wrote to was dropped",

@@ -58,6 +58,7 @@ def test_nothing_is_left_for_the_next_transaction(
     assert min(pooled.transactions) > PROCESSES
 
 
+@pytest.mark.slow
 def test_twenty_sessions_share_a_few_processes(warehouse: Path, pooled: Pooler, url: str) -> None:
     """All write to one table and to one of their own, at once: each row is there once."""
     with Session(warehouse, metastore=url) as session:
