@@ -6,18 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.statistics import (
     Analyzed,
     ColumnStatistics,
     StatisticsChange,
     WrittenDirectory,
 )
+
+if TYPE_CHECKING:
+    from acidsql.catalog.partition_ranges import NameRanges
 
 
 class Catalog(Protocol):

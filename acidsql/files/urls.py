@@ -101,7 +101,7 @@ class RealPaths:
         self._directories: dict[str, str] = {}
 
     def of(self, location: str) -> str:
-        """As ``real_path`` of one."""
+        """Returns what ``real_path`` does."""
         path = path_of(location)
         directory, _, name = path.rpartition("/")
         if not path.startswith("/") or not directory or name in ("", ".", ".."):

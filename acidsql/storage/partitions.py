@@ -44,7 +44,7 @@ class PartitionIndex:
     def __init__(self, table: Table, listing: Listing) -> None:
         self.table = table
         self._listing = listing
-        self._found: dict[Values, tuple[Partition, ...]] = {}
+        self._by_values: dict[Values, tuple[Partition, ...]] = {}
         self._is_whole = False
 
     @classmethod
@@ -53,19 +53,19 @@ class PartitionIndex:
 
     def _equal(self, values: Values) -> tuple[Partition, ...]:
         """The partitions of these values, as Hive writes them."""
-        if values not in self._found and not self._is_whole:
+        if values not in self._by_values and not self._is_whole:
             columns = self.table.partition_columns
-            among = ranges_with(columns, values) if len(self._found) < _FEW else None
+            among = ranges_with(columns, values) if len(self._by_values) < _FEW else None
             self._is_whole = among is None
-            found: dict[Values, tuple[Partition, ...]] = {values: ()}
+            equal: dict[Values, tuple[Partition, ...]] = {values: ()}
             for partition in self._listing(among):
                 its_values = canonical(columns, partition.values)
-                found[its_values] = (*found.get(its_values, ()), partition)
+                equal[its_values] = (*equal.get(its_values, ()), partition)
             if among is None:
-                self._found = found
+                self._by_values = equal
             else:
-                self._found[values] = found[values]
-        return self._found.get(values, ())
+                self._by_values[values] = equal[values]
+        return self._by_values.get(values, ())
 
     def find(self, texts: Values) -> Partition:
         """The partition of these values; one that is not there yet gets its default location.

@@ -179,7 +179,7 @@ class Visibility(Protocol):
 
 
 _FEW = 8
-"""So many partitions are looked up by their names, and more listed with all others."""
+"""How many partitions are looked up by their names; more are listed with all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,13 +203,13 @@ class _Listed:
     def was_looked_at(self, name: str) -> bool:
         return any(holds(ranges, name) for ranges in self.ranges or ())
 
-    def add(self, table: Table, found: Sequence[Partition], among: NameRanges | None) -> None:
+    def add(self, table: Table, partitions: Sequence[Partition], among: NameRanges | None) -> None:
         """Adds what was found now; what was known before stays what it was then."""
         assert self.ranges is not None
         if not self.by_name and among is None:  # mostly
-            self.ranges, self.all = None, tuple(found)
+            self.ranges, self.all = None, tuple(partitions)
             return
-        seen = tuple(self.by_name.setdefault(name_of(table, one), one) for one in found)
+        seen = tuple(self.by_name.setdefault(name_of(table, one), one) for one in partitions)
         if among is None:
             self.ranges, self.all = None, seen
         else:
@@ -250,9 +250,9 @@ class Snapshots:
         """
         listed = self._partitions.setdefault(table.name, _Listed())
         if listed.ranges is not None and (among is None or among not in listed.ranges):
-            found = self._catalog.list_partitions(table, among)
-            self._check_still_listed(table, listed, found, among)
-            listed.add(table, found, among)
+            partitions = self._catalog.list_partitions(table, among)
+            self._check_still_listed(table, listed, partitions, among)
+            listed.add(table, partitions, among)
         known = listed.all if listed.ranges is None or among is None else listed.ranges[among]
         locations = {partition.location for partition in known}
         own = (r.partition for r in self._own.values() if r.table.name == table.name)
@@ -278,19 +278,20 @@ class Snapshots:
         self,
         table: Table,
         listed: _Listed,
-        found: Sequence[Partition],
+        partitions: Sequence[Partition],
         among: NameRanges | None,
     ) -> None:
-        """Raises TransactionAbortedError if partitions that were listed before, and are among those
-        found, or should be, are others now: a statement reads a table as it was at one moment.
+        """Raises TransactionAbortedError if partitions that were listed before, and are among
+        those found, or should be, are others now: a statement reads a table as it was at one
+        moment.
         """
-        now = {name_of(table, one): one.location for one in found}
+        now = {name_of(table, one): one.location for one in partitions}
         before = {
             name: one.location
             for name, one in listed.by_name.items()
             if among is None or holds(among, name)
         }
-        again = {name: place for name, place in now.items() if listed.was_looked_at(name)}
+        again = {name: location for name, location in now.items() if listed.was_looked_at(name)}
         if before != again:
             raise TransactionAbortedError(
                 f"partitions of {table.name} were added or dropped while the statement began",
@@ -352,10 +353,10 @@ class Snapshots:
         else:
             if len(partitions) <= _FEW:
                 names = [name_of(table, p) for p in partitions]
-                found = [self._catalog.find_partition(table, name) for name in names]
+                stored = [self._catalog.find_partition(table, name) for name in names]
             else:
-                found = [*self._catalog.list_partitions(table)]
-            known = {p.values: p for p in found if p is not None}
+                stored = [*self._catalog.list_partitions(table)]
+            known = {p.values: p for p in stored if p is not None}
             statistics = [
                 known[p.values].statistics if p.values in known else {} for p in partitions
             ]

@@ -8,12 +8,12 @@ import os.path
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
-from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import default_location, name_of, own_directories
 from acidsql.catalog.refusals import (
     changed_meanwhile,
@@ -68,6 +68,9 @@ from acidsql.metastore.sql import Connection, Row, delete, insert, select
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name
+
+if TYPE_CHECKING:
+    from acidsql.catalog.partition_ranges import NameRanges
 
 
 class EmbeddedCatalog:

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acidsql.catalog.model import Partition, Table
-from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.catalog.statistics import KEYS
 from acidsql.errors import AlreadyExistsError, WriteConflictError
@@ -33,6 +32,9 @@ from acidsql.metastore.sql import (
 )
 from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import PARTITION_KEY_VALS, PARTITION_PARAMS, PARTITIONS, SDS, TBLS
+
+if TYPE_CHECKING:
+    from acidsql.catalog.partition_ranges import NameRanges
 
 PARTITION_EXISTS = 10118
 _BATCH = 500
@@ -160,8 +162,8 @@ def read_partitions(
     for start in range(0, len(among), _RANGES):
         part = among[start : start + _RANGES]
         bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
-        found = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
-        named.update((name, part_id) for name, part_id in found)
+        in_ranges = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
+        named.update((name, part_id) for name, part_id in in_ranges)
     ids = [named[name] for name in sorted(named)]
     return tuple(
         partition
@@ -254,7 +256,7 @@ _ALL = _Queries(
 _OF_TABLE = _ALL.of(PARTITIONS.c.TBL_ID == _ID)
 _OF_NAME = _OF_TABLE.of(PARTITIONS.c.PART_NAME == bindparam("name"))
 _RANGES = 16
-"""So many ranges of names are asked for by one statement, whose text is always the same."""
+"""How many ranges of names one statement asks for, whose text is always the same."""
 _BOUNDS = tuple(f"{end}{number}" for number in range(_RANGES) for end in ("low", "high"))
 _IN_RANGES = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
     or_(

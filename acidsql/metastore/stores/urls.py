@@ -27,7 +27,7 @@ _HINT = f'It is of the form "{DRIVER}://user@host:5432/database?sslmode=verify-f
 def parse_metastore(text: str) -> URL:
     """The parsed URL. MetastoreError, which does not repeat the text, for anything else."""
     try:
-        url = _made(text.strip())
+        url = _url_of(text.strip())
     except (ArgumentError, ValueError):
         # from None: the cause would quote the text, which may hold a password
         raise MetastoreError("the metastore is not the URL of a database", hint=_HINT) from None
@@ -38,7 +38,7 @@ def parse_metastore(text: str) -> URL:
     return url.set(drivername=DRIVER)
 
 
-def _made(text: str) -> URL:
+def _url_of(text: str) -> URL:
     """The URL, also of several servers, as libpq writes them: ``//user@db1:5432,db2/database``."""
     match = _SERVERS.fullmatch(text)
     if match is None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
-from acidsql.catalog.partition_ranges import name_ranges
 from acidsql.catalog.partitions import partition_text, unnameable
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, Span
@@ -126,6 +125,8 @@ def _written(spec: ast.PartitionSpec) -> str:
 def matching(names: Names, table: Table, spec: Spec) -> tuple[Partition, ...]:
     """The partitions with the values of a full or partial spec."""
     ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
+    from acidsql.catalog.partition_ranges import name_ranges
+
     among = name_ranges(table.partition_columns, {name: [text] for name, text in spec.items()})
     listed = names.catalog.list_partitions(table, among)
     return tuple(

@@ -203,7 +203,9 @@ class Driver:
         ``meaning``: what they mean where they speak of the moment of the statement.
         """
         columns, conditions = read.table.partition_columns, read.partition_filter
-        among = ranges_needed(columns, conditions)
+        if not columns:
+            return snapshots.take(read.table)
+        among = ranges_needed(columns, conditions) if conditions else None
         partitions: Sequence[Partition] = snapshots.partitions(read.table, among)
         if partitions and conditions:
             ansi = self.settings.flag("acidsql.ansi")

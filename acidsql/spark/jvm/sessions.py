@@ -286,6 +286,16 @@ def working_directory(spark: SparkSession) -> str | None:
     return None if door is None else str(door.java.lang.System.getProperty("user.dir"))
 
 
+def is_set_for_hadoop(spark: SparkSession, name: str) -> bool:
+    """Whether somebody has set what Hadoop knows by this name: in its files, for Spark, or for the
+    session. True on Spark Connect, where nobody can tell.
+    """
+    if jvm(spark) is None:
+        return True
+    sources = hadoop_configuration(spark).getPropertySources(name)
+    return any(not str(source).endswith("-default.xml") for source in sources or ())
+
+
 def hadoop_configuration(spark: SparkSession) -> JavaObject:
     """Hadoop's configuration with what the session has set.
 

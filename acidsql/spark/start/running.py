@@ -98,6 +98,7 @@ class RunningSpark:
     ) -> None:
         self._settings = settings
         self._warehouse = warehouse
+        self._of_s3: set[str] = set()
         self._may_start = may_start
         self._user_spark = user_spark
         self._master = master
@@ -237,13 +238,14 @@ class RunningSpark:
                 self._set_conf(self.session, name, now.get(name))
 
     def _open(self, given: Mapping[str, str]) -> SparkSession:
-        from acidsql.spark.start import session, workers
+        from acidsql.spark.start import s3, session, workers
 
         if self._parent is None:
             fast = self._settings.flag("acidsql.spark.fast.start")
             self._parent = session.start(self._master, self._conf, fast_start=fast)
             self._tell_of_ours({**session.DERIVED_CONF, **given})
         ours = session.derive(self._parent, given)
+        s3.hand_over(ours, self._settings, self._of_s3)
         if self._settings.flag("acidsql.spark.check.workers"):
             workers.check(ours, self._warehouse)
         return ours
@@ -446,6 +448,10 @@ class RunningSpark:
                 self._ours.conf.set(ZONE, self.time_zone)
                 self._ours.conf.set(ZONE, OUR_ZONE)
                 self._ours.conf.set(USER_ZONE, self.time_zone)
+        elif name.startswith("acidsql.s3."):
+            from acidsql.spark.start import s3
+
+            s3.hand_over(self._ours, self._settings, self._of_s3)
         elif name.startswith("spark."):
             self._set_conf(self._ours, name, self._settings.get(name))
 

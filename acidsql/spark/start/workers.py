@@ -130,11 +130,11 @@ def _asked(spark: SparkSession, directory: str | None) -> tuple[Mapping[str, _Re
 
     with _marked(directory) as (home, marker):
         look = partial(probe.looked_around, PACKAGES, MODULES, home, marker)
-        told = jvm.asked_in_tasks(spark, probe, look, _tasks(spark))
-    if isinstance(told, str):
-        return {}, _reason(told)
+        answers = jvm.asked_in_tasks(spark, probe, look, _tasks(spark))
+    if isinstance(answers, str):
+        return {}, _reason(answers)
     reports: dict[str, _Report] = {}
-    for host, missing, version, trouble in told:
+    for host, missing, version, trouble in answers:
         before = reports.get(host)
         reports[host] = _Report(
             missing=frozenset(missing) | (before.missing if before else frozenset()),
@@ -180,7 +180,7 @@ def _reads(spark: SparkSession, directory: str) -> bool:
 
 
 def _tasks(spark: SparkSession) -> int:
-    """So many that each executor has one, if they begin at the same time."""
+    """How many tasks are enough for each executor to have one, if they begin at the same time."""
     return max(2, 2 * (jvm.tasks_at_once(spark) or 1))
 
 

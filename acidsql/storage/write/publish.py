@@ -186,18 +186,13 @@ def _sync(io: FileIO, wanted: _Wanted, prepared: Mapping[str, str]) -> None:
     """Makes filled directories, at their paths in ``prepared``, outlive a crash of the machine. All
     at once: with the first file a disk takes the names of all of them along.
     """
-    files = [
-        f"{path}/{name}"
-        for directory, path in prepared.items()
-        for name in (
-            *(
-                final.rpartition("/")[2]
-                for file, final in wanted.files[directory]
-                if not file.synced
-            ),
-            *(name for name, _ in wanted.marks(directory)),
-        )
-    ]
+    files = []
+    for directory, path in prepared.items():
+        for file, final in wanted.files[directory]:
+            if not file.synced:
+                files.append(f"{path}/{final.rpartition('/')[2]}")
+        for name, _ in wanted.marks(directory):
+            files.append(f"{path}/{name}")
     look_at_all(io.sync_file, files)
     look_at_all(io.sync_directory, list(prepared.values()))
 
