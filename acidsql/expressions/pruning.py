@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
-from acidsql.catalog.partition_ranges import NameRanges, can_be_ranges, name_ranges
 from acidsql.catalog.types import HiveType
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from acidsql.catalog.partition_ranges import NameRanges
     from acidsql.expressions.vectors import Vector
 
     Answers = np.ndarray[Any, np.dtype[np.int8]]
@@ -93,6 +93,9 @@ def ranges_needed(
     """The ranges of names in which all partitions are that ``prune`` would keep and that can hold
     rows; None if they may be anywhere.
     """
+    # few statements of a table without partitions need it
+    from acidsql.catalog.partition_ranges import name_ranges
+
     wanted: dict[str, set[Any]] = {}
     for column in columns:
         for condition in conditions:
@@ -127,6 +130,8 @@ def _written(items: Sequence[Condition], column: Column) -> set[Any] | None:
     """The constants among which a value of a column is, as such values; None where they are of
     another type, which may be compared in another way.
     """
+    from acidsql.catalog.partition_ranges import can_be_ranges
+
     values: set[Any] = set()
     if not can_be_ranges(column.type):
         return None

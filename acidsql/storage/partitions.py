@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
-from acidsql.catalog.partition_ranges import NameRanges, name_ranges
 from acidsql.catalog.partitions import default_location, name_of, partition_text, unnameable
 from acidsql.errors import DataError, ExecutionError
 from acidsql.expressions.stores import typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from acidsql.catalog.partition_ranges import NameRanges
 
 Values = tuple[str, ...]
 
@@ -30,7 +31,7 @@ def key_names(table: Table) -> list[str]:
     return [f"k{ordinal}" for ordinal in range(len(table.partition_columns))]
 
 
-Listing = Callable[[NameRanges | None], Iterable[Partition]]
+Listing = Callable[["NameRanges | None"], Iterable[Partition]]
 """Lists the partitions of a table, or those in some ranges of names."""
 _FEW = 8
 """For so many values the store is asked one by one, before all partitions are listed."""
@@ -91,6 +92,8 @@ def ranges_with(columns: Sequence[Column], texts: Values) -> NameRanges | None:
     """The ranges of names of all partitions with these values, texts that Hive has written; None if
     they may be anywhere.
     """
+    from acidsql.catalog.partition_ranges import name_ranges
+
     wanted: dict[str, list[Any]] = {}
     for column, text in zip(columns, texts, strict=True):
         value = typed(text, column.type)

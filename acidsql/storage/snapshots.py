@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from acidsql.acid.ids import NO_STATEMENT, WriteId
 from acidsql.acid.insert_only import visible_files
@@ -25,7 +25,6 @@ from acidsql.catalog.attached import (
 )
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, SparkRelation, Table, TableKind, TableName
-from acidsql.catalog.partition_ranges import NameRanges, holds
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
     BYTES,
@@ -43,6 +42,9 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.scan.moved_files import MovedFiles
 from acidsql.storage.write.pending import PendingRoot
+
+if TYPE_CHECKING:
+    from acidsql.catalog.partition_ranges import NameRanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,8 @@ class _Listed:
         self.all: tuple[Partition, ...] = ()
 
     def was_looked_at(self, name: str) -> bool:
+        from acidsql.catalog.partition_ranges import holds
+
         return any(holds(ranges, name) for ranges in self.ranges or ())
 
     def add(self, table: Table, partitions: Sequence[Partition], among: NameRanges | None) -> None:
@@ -285,6 +289,8 @@ class Snapshots:
         those found, or should be, are others now: a statement reads a table as it was at one
         moment.
         """
+        from acidsql.catalog.partition_ranges import holds
+
         now = {name_of(table, one): one.location for one in partitions}
         before = {
             name: one.location
