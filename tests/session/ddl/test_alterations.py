@@ -18,7 +18,7 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import convertible, parse_type
 from acidsql.errors import (
     BindError,
     ExecutionError,
@@ -27,7 +27,6 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.files.local_files import LocalFileIO
-from acidsql.planner.bind.ddl.alter_columns import convertible
 from acidsql.session import Session
 from tests.session.ddl.conftest import NOW, found
 
