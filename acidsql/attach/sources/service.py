@@ -38,20 +38,23 @@ from acidsql.metastore.hive.calls import (
 from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
 from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
 from acidsql.metastore.hive.protocol import WireError
+from acidsql.metastore.hive.reaching import access_of
+from acidsql.settings import Settings
 
 PARTITIONS_AT_ONCE = 500
 _ATTEMPTS = 3
 
 
-def ask_service(source: ServiceUrl, name: TableName) -> TableFacts:
-    """What the service knows of a table. BindError for one that is not there or cannot be attached;
-    MetastoreError if no server answers.
+def ask_service(source: ServiceUrl, name: TableName, settings: Settings) -> TableFacts:
+    """What the service knows of a table, reached as the settings say. BindError for one that is
+    not there or cannot be attached; MetastoreError if no server answers.
     """
+    access = access_of(settings, framed=source.framed)
     return ask_first(
         source.servers,
         lambda connection: read_facts(connection, name),
-        framed=source.framed,
-        user=current_user(),
+        access=access,
+        user=access.user(current_user()),
         shown=source.shown,
     )
 

@@ -12,6 +12,7 @@ from typing import Self
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.metastore.hive.client import Client
+from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hms.leftovers import HiveLeftovers
 from acidsql.metastore.hms.workers import HiveWorkers
 
@@ -27,13 +28,14 @@ class HiveMetastore(HiveWorkers, HiveLeftovers):
         metastore: str,
         servers: Sequence[tuple[str, int]],
         *,
-        framed: bool,
+        access: Access,
         user: str,
         answer_seconds: float,
     ) -> None:
+        user = access.user(user)
         client = Client(
             servers,
-            framed=framed,
+            access=access,
             user=user,
             shown=metastore,
             answer_seconds=answer_seconds,
