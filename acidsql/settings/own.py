@@ -353,6 +353,16 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.refuse.ranger",
+        kind="bool",
+        default="false",
+        doc=(
+            "Refuse the tables of a Hive metastore that has an authorizer, such as Ranger's, since"
+            " its policies do not reach acidsql."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.shell.rows",
         kind="long",
         default="1000",

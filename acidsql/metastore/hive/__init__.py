@@ -15,6 +15,7 @@ tokens.py        the delegation tokens of Hadoop's files
 login.py         who is there, and where the secrets lie
 http_channel.py  messages as requests of HTTP
 connection.py    a connection to one server, and which of several answers
+authorizers.py   whether policies hold that do not reach us
 client.py        connections that a session uses again and again
 lists.py         lists of transactions and write ids
 urls.py          the servers that a URL names

@@ -16,8 +16,9 @@ CONNECT_SECONDS = 10.0
 _CLOSED = "it closed the connection within its answer"
 _CLOSED_AT_ONCE = (
     "it closed the connection without an answer, as one does that wants Kerberos"
-    " (hive.metastore.sasl.enabled), TLS (hive.metastore.use.SSL), neither of them, Thrift's"
-    " compact protocol, or framed messages (?framed=true)"
+    " (hive.metastore.sasl.enabled), a password (metastore.client.auth.mode=plain), TLS"
+    " (hive.metastore.use.SSL), none of them, Thrift's compact protocol, or framed messages"
+    " (?framed=true)"
 )
 
 

@@ -6,7 +6,7 @@ those of the metastore, which Hive and others use at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -31,6 +31,7 @@ class HiveMetastore(HiveWorkers, HiveLeftovers):
         access: Access,
         user: str,
         answer_seconds: float,
+        refuses_policies: Callable[[], bool] = lambda: False,
     ) -> None:
         user = access.user(user)
         client = Client(
@@ -40,7 +41,7 @@ class HiveMetastore(HiveWorkers, HiveLeftovers):
             shown=metastore,
             answer_seconds=answer_seconds,
         )
-        super().__init__(client, user=user)
+        super().__init__(client, user=user, refuses_policies=refuses_policies)
         self.metastore: str | None = metastore
         try:
             self._check_version()
