@@ -112,11 +112,18 @@ def connect(
     host: str, port: int, access: Access, *, user: str, answer_seconds: float
 ) -> Connection:
     """A connection as ``connected`` gives one, which its user closes."""
-    channel = open_channel(host, port, access, user=user, seconds=answer_seconds)
-    connection = Connection(channel, answer_seconds=answer_seconds)
+
+    def opened() -> Connection:
+        channel = open_channel(host, port, access, user=user, seconds=answer_seconds)
+        return Connection(channel, answer_seconds=answer_seconds)
+
+    connection = opened()
     try:
         if access.http is not None:
             connection.call(GET_VERSION)  # it lets us in, or not
+            if connection.is_closed_there:  # as behind each answer of some
+                connection.close()
+                connection = opened()
         elif access.login is None:
             connection.call(SET_UGI, user_name=user, group_names=[])
     except BaseException:

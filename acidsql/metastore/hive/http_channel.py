@@ -48,19 +48,19 @@ class HttpChannel:
             raise WireError(f"it answers {words} to a request for {self._path}")
 
     def receive(self) -> bytes:
-        received = self._read()
+        assert self._response is not None
+        with _wire_errors():
+            received = self._response.read1(CHUNK)
         if not received:
             raise ConnectionError("its answer ends too early")
         return received
 
     def end(self) -> None:
-        if self._read():
-            raise WireError("its answer does not end where it should")
-
-    def _read(self) -> bytes:
         assert self._response is not None
         with _wire_errors():
-            return self._response.read1(CHUNK)
+            more = self._response.read(1)  # which, unlike read1, notices the end
+        if more:
+            raise WireError("its answer does not end where it should")
 
     @property
     def is_closed_there(self) -> bool:

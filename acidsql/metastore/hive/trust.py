@@ -45,10 +45,10 @@ def trusting(store: str) -> SSLContext:
     only.verify_flags = context.verify_flags
     try:
         only.load_verify_locations(cadata=_certificates(store))
-    except ssl.SSLError as error:
+    except (ssl.SSLError, ValueError) as error:  # the latter for no certificate at all
         raise MetastoreError(
             f'the trust store "{store}" holds no certificates that can be read',
-            detail=error.reason,
+            detail=getattr(error, "reason", None),
         ) from error
     return only
 
