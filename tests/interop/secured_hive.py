@@ -24,6 +24,7 @@ USER, PASSWORD = "ann", "her password"
 RANGER = "org.apache.ranger.authorization.hive.authorizer.RangerHiveAuthorizerFactory"
 _OPENED = ("java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.util", "java.base/java.util.concurrent",
            "java.base/java.net", "java.base/java.io", "java.base/java.nio", "java.security.jgss/sun.security.krb5")  # fmt: skip
+_SMALL_JAVA = ("java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _MEMORY = "org.apache.hadoop.hive.metastore.security.MemoryTokenStore"
 
 
@@ -39,11 +40,12 @@ class SecuredHive:
     def url(self, kind: str) -> str:
         return f"thrift://localhost:{self.ports[kind]}"
 
-    def write_tokens(self, path: Path, tokens: Mapping[str, str], *, protobuf: bool) -> None:
-        """A file of tokens by their services, by Hadoop's own class."""
+    def write_tokens(self, path: Path, tokens: Mapping[str, str]) -> None:
+        """A file of tokens by their services, by Hadoop's own class, and another one in its other
+        format, that ends in ``.protobuf``.
+        """
         listed = [text for pair in tokens.items() for text in pair]
-        command = ["java", "-cp", self.classes, "WriteTokens", str(path), str(protobuf).lower()]
-        run([*command, *listed])
+        run([*_SMALL_JAVA, "-cp", self.classes, "WriteTokens", str(path), *listed])
 
 
 def conditions(store: Path, kdc: Kdc | None, jwks: str) -> dict[str, dict[str, str]]:
@@ -119,7 +121,8 @@ def secured(
     else:
         main = ["-cp", classes, "SecuredHms"]
     command = [
-        *("java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *_SMALL_JAVA,
+        "-Xmx1g",
         *(text for name in _OPENED for text in ("--add-opens", f"{name}=ALL-UNNAMED")),
         *([] if kdc is None else [f"-Djava.security.krb5.conf={kdc.configuration}"]),
         f"-Dhivesql.log={scratch / 'hive.log'}",
