@@ -96,7 +96,7 @@ class Target:
         return self.metastore is not None and is_service(self.metastore)
 
     @property
-    def place(self) -> str:
+    def origin(self) -> str:
         """What its tables are named by, in lineage: its warehouse, or its Hive metastore as
         OpenLineage has it.
         """

@@ -283,7 +283,7 @@ class AcidSqlHook(DbApiHook):  # type: ignore[misc]
         from acidsql.airflow.lineage import lineage_of
         from acidsql.airflow.openlineage import namespace_of, operator_lineage
 
-        namespace = namespace_of(self._target().place)
+        namespace = namespace_of(self._target().origin)
         return operator_lineage(lineage_of(self.plans), namespace)
 
     # ---- DataFrames

@@ -364,7 +364,7 @@ def test_a_connection_to_a_hive_metastore(metastore: str) -> None:
     with hook.get_sqlalchemy_engine().connect() as connected:
         assert connected.exec_driver_sql("SELECT id FROM t").all() == [(2,)]
     assert hook.test_connection() == (True, "Connection successfully tested")
-    assert Target.of(hook.connection).place == metastore.replace("thrift", "hive")
+    assert Target.of(hook.connection).origin == metastore.replace("thrift", "hive")
 
 
 def test_runs_are_not_recorded_by_a_hive_metastore(metastore: str) -> None:
