@@ -14,8 +14,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+import sqlalchemy as sa
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from sqlalchemy.dialects import registry
+from sqlalchemy.engine import URL
 
 from acidsql.errors import Error, NotSupportedError
 from acidsql.metastore.hive.calls import TEXT, Method, struct_of
@@ -155,6 +158,7 @@ def check_passwords(served: SecuredHive, tmp_path: Path) -> None:
 def check_http(served: SecuredHive, signed: Signed, tmp_path: Path) -> None:
     look(served, "http", HTTP)
     work(served, "https", HTTP | tls(served), tmp_path)
+    check_sqlalchemy(served)
     assert "it speaks HTTP" in refused(served, "http", {})
     with Session(metastore=served.url("http"), settings=LOCAL | HTTP) as session:
         session.sql("SET acidsql.refuse.ranger=true")
@@ -168,6 +172,19 @@ def check_http(served: SecuredHive, signed: Signed, tmp_path: Path) -> None:
     look(served, "jwt", settings | {"acidsql.metastore.jwt.file": str(right)})
     wrong_token = settings | {"acidsql.metastore.jwt.file": str(wrong)}
     assert "it refuses who is there (HTTP 401)" in refused(served, "jwt", wrong_token)
+
+
+def check_sqlalchemy(served: SecuredHive) -> None:
+    """A URL has all that a session is given."""
+    registry.register("acidsql", "acidsql.sqlalchemy.dialect", "AcidSqlDialect")
+    query = LOCAL | HTTP | tls(served) | {"metastore": served.url("https")}
+    engine = sa.create_engine(URL.create("acidsql", query=query))
+    table = sa.Table("t", sa.MetaData(), autoload_with=engine)
+    with engine.begin() as connection:
+        connection.execute(table.insert(), {"id": 3, "who": "sqlalchemy"})
+        connection.execute(table.delete().where(table.c.id == 3))
+        assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 2
+    engine.dispose()
 
 
 class Signed:
