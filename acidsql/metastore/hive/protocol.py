@@ -31,6 +31,10 @@ class WireError(Exception):
     """What came is no message of the protocol, or not the one that was waited for."""
 
 
+class RefusedError(WireError):
+    """The server does not let us in, and has done nothing."""
+
+
 class Code(IntEnum):
     """The types of the wire."""
 
@@ -297,11 +301,14 @@ def _text(encoded: bytes) -> str:
 def foreign_speech(first: bytes) -> str | None:
     """What a server speaks that begins with four bytes that are no message; None if unknown."""
     if first[0] in (1, 2, 3, 4, 5) and first[1] == 0:
-        return "it wants SASL (Kerberos or a password), which is not spoken here"
+        return (
+            "it wants SASL (Kerberos: hive.metastore.sasl.enabled, or a password:"
+            " metastore.client.auth.mode=plain)"
+        )
     if first[:2] == b"\x15\x03":
-        return "it wants TLS, which is not spoken here"
+        return "it wants TLS: hive.metastore.use.SSL"
     if first == b"HTTP":
-        return "it speaks HTTP, and only Thrift's binary transport is spoken here"
+        return "it speaks HTTP: metastore.client.thrift.transport.mode=http"
     if first[0] == 0x82:
         return "it speaks Thrift's compact protocol, and only the binary one is spoken here"
     return None

@@ -310,6 +310,7 @@ class HiveCatalog(HiveTxns):
         )
 
     def find_table(self, name: TableName) -> Table | None:
+        self._check_policies()
         struct = self._whole_table(name)
         if struct is None:
             return None

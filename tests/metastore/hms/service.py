@@ -60,6 +60,7 @@ class HiveService:
         self.tables: dict[TableName, Struct] = {}
         self.partitions: dict[TableName, dict[str, Struct]] = {}
         self.constraints: dict[TableName, Struct] = {}
+        self.config: dict[str, str] = {}
         self.compactions: list[Struct] = []
         self.calls: list[str] = []
         self.before: Callable[[str], None] = lambda name: None
@@ -152,7 +153,9 @@ class HiveService:
         return self.version
 
     def _get_config_value(self, name: str, defaultValue: str) -> str:
-        return f"file:{self.warehouse}" if "warehouse" in name else defaultValue
+        if "warehouse" in name:
+            return f"file:{self.warehouse}"
+        return self.config.get(name, defaultValue)
 
     # ---- transactions
 

@@ -22,6 +22,7 @@ from acidsql.errors import (
     NotSupportedError,
     WriteConflictError,
 )
+from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hms.metastore import HiveMetastore
 from acidsql.session import Session
 from acidsql.txn.manager import OperationType, TxnComponent
@@ -58,7 +59,7 @@ def rows(session: Session, query: str = "SELECT * FROM d.t") -> list[tuple[objec
 
 def opened(service: HiveService) -> HiveMetastore:
     return HiveMetastore(
-        service.url, (("127.0.0.1", service.port),), framed=False, user="me", answer_seconds=10
+        service.url, (("127.0.0.1", service.port),), access=Access(), user="me", answer_seconds=10
     )
 
 
