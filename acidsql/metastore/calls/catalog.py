@@ -61,6 +61,7 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
+from acidsql.metastore.rows.taken import any_taken
 from acidsql.metastore.rows.txns import require_open
 from acidsql.metastore.sql import Connection, Row, delete, insert, select
 from acidsql.metastore.store import Store, insert_row
@@ -177,6 +178,21 @@ class EmbeddedCatalog:
                 highest_txn=highest_txn,
             )
             yield
+
+    def leave_table(self, before: Table, after: Table) -> None:
+        """Has a table be ``after`` from now on, which is attached: nobody here writes it any more.
+        WriteConflictError while somebody uses it, or if it or its write ids are others by now.
+        """
+        from acidsql.metastore.adoption import leave
+
+        with self._store.write() as connection:
+            self._require_unchanged(connection, before)
+            leave(self._store, connection, before, after)
+
+    def has_taken_files(self, table: Table) -> bool:
+        """Whether COPY INTO .. ONCE has put files of its on record."""
+        with self._store.read() as connection:
+            return any_taken(connection, table.table_id)
 
     def refresh_attached(
         self, before: Table, after: Table, partitions: Sequence[Partition]

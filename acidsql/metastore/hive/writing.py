@@ -80,6 +80,14 @@ CREATE_DATABASE = _method(
     META_EXCEPTION,
     database=(1, DATABASE),
 )
+ALTER_DATABASE = _method(
+    "alter_database",
+    None,
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    dbname=(1, TEXT),
+    db=(2, DATABASE),
+)
 DROP_DATABASE = _method(
     "drop_database",
     None,
@@ -679,3 +687,32 @@ UPDATE_COMPACTOR_STATE = _method(
 MARK_COMPACTED = _method("mark_compacted", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
 MARK_REFUSED = _method("mark_refused", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
 MARK_FAILED = _method("mark_failed", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
+
+# ---- tables of another store
+
+GET_DB_UUID = _method("get_metastore_db_uuid", TEXT, META_EXCEPTION)
+"""What tells a metastore from every other one, whichever of its servers is asked."""
+REPL_TBL_WRITEID_STATE = _method(
+    "repl_tbl_writeid_state",
+    None,
+    rqst=(
+        1,
+        struct_of(
+            validWriteIdlist=(1, TEXT),
+            user=(2, TEXT),
+            hostName=(3, TEXT),
+            dbName=(4, TEXT),
+            tableName=(5, TEXT),
+        ),
+    ),
+)
+"""Says at which write id a table goes on; passed over where one was given out already."""
+SEED_TXN_ID = _method("seed_txn_id", None, META_EXCEPTION, rqst=(1, struct_of(seedTxnId=(1, I64))))
+"""Hive 4 has it: the next transaction gets this id."""
+GET_MAX_WRITE_ID = _method(
+    "get_max_allocated_table_write_id",
+    struct_of(maxWriteId=(1, I64)),
+    META_EXCEPTION,
+    rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT))),
+)
+"""Hive 4 has it. Of Hive 3 the lists of valid write ids tell it."""
