@@ -72,6 +72,8 @@ from acidsql.txn.leftovers import hidden_name
 class EmbeddedCatalog:
     """Implements Catalog."""
 
+    moves_directories = False
+
     def __init__(self, store: Store) -> None:
         self._store = store
 

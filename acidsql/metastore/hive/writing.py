@@ -225,6 +225,43 @@ def _constraint(name: str, expression: str | None) -> Struct:
 NOT_NULL = ListOf(item=_constraint("nn_name", None))
 DEFAULT = ListOf(item=_constraint("dc_name", "default_value"))
 CHECK = ListOf(item=_constraint("dc_name", "check_expression"))
+_FLAGS = ("enable_cstr", "validate_cstr", "rely_cstr")
+
+
+def _numbered(names: str, **odd: Kind) -> Struct:
+    """The struct of a part of a key: texts by their order, but for those that are ``odd``."""
+    kinds: dict[str, Kind] = dict.fromkeys(_FLAGS, BOOL) | odd
+    return struct_of(
+        **{
+            name: (number, kinds.get(name, TEXT))
+            for number, name in enumerate(names.split(), start=1)
+        }
+    )
+
+
+PRIMARY_KEY = ListOf(
+    item=_numbered(
+        "table_db table_name column_name key_seq pk_name enable_cstr validate_cstr rely_cstr"
+        " catName",
+        key_seq=I32,
+    )
+)
+FOREIGN_KEY = ListOf(
+    item=_numbered(
+        "pktable_db pktable_name pkcolumn_name fktable_db fktable_name fkcolumn_name key_seq"
+        " update_rule delete_rule fk_name pk_name enable_cstr validate_cstr rely_cstr catName",
+        key_seq=I32,
+        update_rule=I32,
+        delete_rule=I32,
+    )
+)
+UNIQUE = ListOf(
+    item=_numbered(
+        "catName table_db table_name column_name key_seq uk_name enable_cstr validate_cstr"
+        " rely_cstr",
+        key_seq=I32,
+    )
+)
 _CREATE_ERRORS = (ALREADY_EXISTS, INVALID_OBJECT, META_EXCEPTION, NO_SUCH_OBJECT)
 CREATE_TABLE = _method(
     "create_table_with_environment_context",
@@ -239,6 +276,9 @@ CREATE_CONSTRAINED = _method(
     None,
     *_CREATE_ERRORS,
     tbl=(1, WHOLE_TABLE),
+    primaryKeys=(2, PRIMARY_KEY),
+    foreignKeys=(3, FOREIGN_KEY),
+    uniqueConstraints=(4, UNIQUE),
     notNullConstraints=(5, NOT_NULL),
     defaultConstraints=(6, DEFAULT),
     checkConstraints=(7, CHECK),
@@ -247,6 +287,9 @@ CREATE_CONSTRAINED = _method(
 _CREATE_REQUEST = struct_of(
     table=(1, WHOLE_TABLE),
     envContext=(2, CONTEXT),
+    primaryKeys=(3, PRIMARY_KEY),
+    foreignKeys=(4, FOREIGN_KEY),
+    uniqueConstraints=(5, UNIQUE),
     notNullConstraints=(6, NOT_NULL),
     defaultConstraints=(7, DEFAULT),
     checkConstraints=(8, CHECK),
@@ -302,17 +345,20 @@ ALTER_TABLE_REQ = _method(
 )
 """Hive 4 has it."""
 
-# ---- constraints that are enforced
+# ---- constraints
 
 _TABLE_OF = struct_of(catName=(1, TEXT), db_name=(2, TEXT), tbl_name=(3, TEXT))
+_KEYS_OF = struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), catName=(3, TEXT))
+_CHILD_OF = struct_of(foreign_db_name=(3, TEXT), foreign_tbl_name=(4, TEXT), catName=(5, TEXT))
 
 
-def _constraints(name: str, kind: ListOf) -> Method:
-    return _method(
-        name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, _TABLE_OF)
-    )
+def _constraints(name: str, kind: ListOf, of: Struct = _TABLE_OF) -> Method:
+    return _method(name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, of))
 
 
+GET_PRIMARY_KEYS = _constraints("get_primary_keys", PRIMARY_KEY, _KEYS_OF)
+GET_FOREIGN_KEYS = _constraints("get_foreign_keys", FOREIGN_KEY, _CHILD_OF)
+GET_UNIQUE = _constraints("get_unique_constraints", UNIQUE)
 GET_NOT_NULL = _constraints("get_not_null_constraints", NOT_NULL)
 GET_DEFAULT = _constraints("get_default_constraints", DEFAULT)
 GET_CHECK = _constraints("get_check_constraints", CHECK)
@@ -322,6 +368,9 @@ GET_ALL_CONSTRAINTS = _method(
         allTableConstraints=(
             1,
             struct_of(
+                primaryKeys=(1, PRIMARY_KEY),
+                foreignKeys=(2, FOREIGN_KEY),
+                uniqueConstraints=(3, UNIQUE),
                 notNullConstraints=(4, NOT_NULL),
                 defaultConstraints=(5, DEFAULT),
                 checkConstraints=(6, CHECK),
@@ -332,7 +381,7 @@ GET_ALL_CONSTRAINTS = _method(
     NO_SUCH_OBJECT,
     request=(1, struct_of(dbName=(1, TEXT), tblName=(2, TEXT), catName=(3, TEXT))),
 )
-"""Hive 4 has it: one call in place of three."""
+"""Hive 4 has it: one call in place of six."""
 
 # ---- partitions
 
@@ -429,6 +478,35 @@ ALTER_PARTITIONS_REQ = _method(
             environmentContext=(5, CONTEXT),
             writeId=(6, I64),
             validWriteIdList=(7, TEXT),
+        ),
+    ),
+)
+"""Hive 4 has it."""
+
+_RENAME_ERRORS = (INVALID_OPERATION, META_EXCEPTION)
+RENAME_PARTITION = _method(
+    "rename_partition",
+    None,
+    *_RENAME_ERRORS,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    part_vals=(3, TEXTS),
+    new_part=(4, WHOLE_PARTITION),
+)
+"""Hive 3 has it."""
+RENAME_PARTITION_REQ = _method(
+    "rename_partition_req",
+    struct_of(),
+    *_RENAME_ERRORS,
+    req=(
+        1,
+        struct_of(
+            catName=(1, TEXT),
+            dbName=(2, TEXT),
+            tableName=(3, TEXT),
+            partVals=(4, TEXTS),
+            newPart=(5, WHOLE_PARTITION),
+            validWriteIdList=(6, TEXT),
         ),
     ),
 )
