@@ -18,7 +18,10 @@ from acidsql.metastore.hive.calls import (
     struct_of,
 )
 from acidsql.metastore.hive.protocol import (
+    BINARY,
     BOOL,
+    DOUBLE,
+    I16,
     I32,
     I64,
     TEXT,
@@ -794,3 +797,93 @@ GET_MAX_WRITE_ID = _method(
     rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT))),
 )
 """Hive 4 has it. Of Hive 3 the lists of valid write ids tell it."""
+
+# ---- statistics of columns
+
+
+def _measured(*first: tuple[str, Kind], distinct: bool = True) -> Struct:
+    """The numbers of a column of some types: these, how many NULLs, how many different values."""
+    counts = ("numNulls", "numDVs") if distinct else ("numNulls",)
+    fields = [*first, *((name, I64) for name in counts)]
+    return struct_of(**{name: (number, kind) for number, (name, kind) in enumerate(fields, 1)})
+
+
+def _ends(kind: Kind) -> Struct:
+    return _measured(("lowValue", kind), ("highValue", kind))
+
+
+_LENGTHS: tuple[tuple[str, Kind], ...] = (("maxColLen", I64), ("avgColLen", DOUBLE))
+COLUMN_DATA = struct_of(
+    booleanStats=(1, _measured(("numTrues", I64), ("numFalses", I64), distinct=False)),
+    longStats=(2, _ends(I64)),
+    doubleStats=(3, _ends(DOUBLE)),
+    stringStats=(4, _measured(*_LENGTHS)),
+    binaryStats=(5, _measured(*_LENGTHS, distinct=False)),
+    decimalStats=(6, _ends(struct_of(unscaled=(1, BINARY), scale=(3, I16)))),
+    dateStats=(7, _ends(struct_of(daysSinceEpoch=(1, I64)))),
+    timestampStats=(8, _ends(struct_of(secondsSinceEpoch=(1, I64)))),
+)
+"""One of these is there. Hive 3 has no ``timestampStats``: there it is ``longStats``."""
+COLUMN_OBJECT = struct_of(colName=(1, TEXT), colType=(2, TEXT), statsData=(3, COLUMN_DATA))
+SET_COLUMN_STATISTICS = _method(
+    "set_aggr_stats_for",
+    BOOL,
+    NO_SUCH_OBJECT,
+    INVALID_OBJECT,
+    META_EXCEPTION,
+    "InvalidInputException",
+    request=(
+        1,
+        struct_of(
+            colStats=(
+                1,
+                ListOf(
+                    item=struct_of(
+                        statsDesc=(
+                            1,
+                            struct_of(
+                                isTblLevel=(1, BOOL),
+                                dbName=(2, TEXT),
+                                tableName=(3, TEXT),
+                                partName=(4, TEXT),
+                                lastAnalyzed=(5, I64),
+                                catName=(6, TEXT),
+                            ),
+                        ),
+                        statsObj=(2, ListOf(item=COLUMN_OBJECT)),
+                        engine=(4, TEXT),
+                    )
+                ),
+            ),
+            needMerge=(2, BOOL),
+            writeId=(3, I64),
+            validWriteIdList=(4, TEXT),
+            engine=(5, TEXT),
+        ),
+    ),
+)
+_OF_TABLE_STATISTICS: dict[str, tuple[int, Kind]] = {
+    "dbName": (1, TEXT),
+    "tblName": (2, TEXT),
+    "colNames": (3, TEXTS),
+}
+_COLUMN_OBJECTS = ListOf(item=COLUMN_OBJECT)
+GET_TABLE_STATISTICS = _method(
+    "get_table_statistics_req",
+    struct_of(tableStats=(1, _COLUMN_OBJECTS)),
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    request=(1, struct_of(**_OF_TABLE_STATISTICS, catName=(4, TEXT), engine=(6, TEXT))),
+)
+GET_PARTITION_STATISTICS = _method(
+    "get_partitions_statistics_req",
+    struct_of(partStats=(1, MapOf(key=TEXT, value=_COLUMN_OBJECTS))),
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    request=(
+        1,
+        struct_of(
+            **_OF_TABLE_STATISTICS, partNames=(4, TEXTS), catName=(5, TEXT), engine=(7, TEXT)
+        ),
+    ),
+)

@@ -78,6 +78,7 @@ from acidsql.metastore.hive.writing import (
     RENAME_PARTITION_REQ,
     TRANSLATE_TABLE,
 )
+from acidsql.metastore.hms.analyzing import HiveAnalyzing
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.statistics import AT_ONCE
 from acidsql.metastore.hms.tables import (
@@ -94,7 +95,6 @@ from acidsql.metastore.hms.tables import (
     table_of,
     table_struct,
 )
-from acidsql.metastore.hms.txns import HiveTxns
 from acidsql.txn.manager import OperationType, TxnComponent
 
 _TABLES_AT_ONCE = 200
@@ -102,7 +102,7 @@ _OF_LOCATION = ["dbName", "tableName", "tableType", "sd.location"]
 """What is asked of each of many tables: a sixth of the time that whole ones took."""
 
 
-class HiveCatalog(HiveTxns):
+class HiveCatalog(HiveAnalyzing):
     """Implements Catalog."""
 
     moves_directories = True
