@@ -69,7 +69,7 @@ class FromHive:
 
     def _half_way(self, databases: Sequence[str], tables: Sequence[TableName]) -> list[TableName]:
         """The tables that Hive's metastore has let go of, and that are not adopted yet."""
-        found = []
+        names = []
         for database in self.target.list_databases():
             if databases and database not in databases:
                 continue
@@ -78,8 +78,8 @@ class FromHive:
                 entry = self.target.find_table(name)
                 wanted = name in tables or database in databases or not (databases or tables)
                 if wanted and entry is not None and is_on_its_way(entry, self._mark):
-                    found.append(name)
-        return found
+                    names.append(name)
+        return names
 
     def _planned(self, name: TableName) -> Moved:
         interrupts.check()
@@ -273,8 +273,8 @@ class FromHive:
         entry = self.target.find_table(name)
         if entry is None or not is_on_its_way(entry, self._mark):
             return False
-        there = self.source.find_table(name)
-        return there is None or str(there.table_id) != entry.properties.get(TABLE_ID)
+        stored = self.source.find_table(name)
+        return stored is None or str(stored.table_id) != entry.properties.get(TABLE_ID)
 
     def _require(self, name: TableName) -> Table:
         table = self.source.find_table(name)

@@ -73,9 +73,11 @@ class ToHive:
         names = chosen_tables(
             self.source.list_databases(), self.source.list_tables, databases, tables
         )
-        found = [self._require(name) for name in names]
-        found.sort(key=lambda one: one.kind is TableKind.VIEW)  # what it reads comes before it
-        return [self._planned(table) for table in found]
+        tables_here = [self._require(name) for name in names]
+        tables_here.sort(
+            key=lambda one: one.kind is TableKind.VIEW
+        )  # what it reads comes before it
+        return [self._planned(table) for table in tables_here]
 
     def _planned(self, table: Table) -> Moved:
         interrupts.check()
@@ -126,10 +128,10 @@ class ToHive:
 
     def _check_target(self, table: Table) -> None:
         name = table.name
-        there = self.target.find_table(name)
-        if there is not None:
-            is_same_view = there.view is not None and there.view == table.view
-            if there.properties.get(MARK) != self._from(table) and not is_same_view:
+        stored = self.target.find_table(name)
+        if stored is not None:
+            is_same_view = stored.view is not None and stored.view == table.view
+            if stored.properties.get(MARK) != self._from(table) and not is_same_view:
                 raise AlreadyExistsError(f'the Hive metastore has a table "{name}" already')
             return
         database = self._database(name.database)
@@ -226,8 +228,8 @@ class ToHive:
 
     def _take_back(self, table: Table) -> bool:
         """Has the source write the table again; False if Hive's metastore has something of it."""
-        there = self.target.find_table(table.name)
-        if there is not None and there.properties.get(MARK) == self._from(table):
+        stored = self.target.find_table(table.name)
+        if stored is not None and stored.properties.get(MARK) == self._from(table):
             return False
         valid, after = attached_write_ids(table), original_of(table)
         highest = TxnId(0)

@@ -62,9 +62,8 @@ class HiveAnalyzing(HiveTxns):
         """Whether another write id is committed now that was not ``seen``, or may be in a while."""
         now = self.valid_write_ids(name, self.valid_txns())
         later = (WriteId(one) for one in range(seen.high_watermark + 1, now.high_watermark + 1))
-        mine = {own}
-        return any(one not in mine for one in now.open) or any(
-            now.is_valid(one) for one in (*seen.open, *later) if one not in mine
+        return any(one != own for one in now.open) or any(
+            now.is_valid(one) for one in (*seen.open, *later) if one != own
         )
 
     def _put_statistics(
@@ -133,13 +132,13 @@ class HiveAnalyzing(HiveTxns):
         names = self._partition_names(table.name)
         if partition is not None:
             names = [name_of(table, partition)]
-        found: list[ColumnStatistics] = []
+        columns: list[ColumnStatistics] = []
         for start in range(0, len(names), AT_ONCE):
             asked = request | {"partNames": names[start : start + AT_ONCE]}
             answer = self._ask_for(GET_PARTITION_STATISTICS, request=asked) or {}
             for structs in answer.get("partStats", {}).values():
-                found += column_statistics(column, structs)
-        return tuple(found)
+                columns += column_statistics(column, structs)
+        return tuple(columns)
 
 
 def _named(table: Table, measured: Sequence[Analyzed]) -> list[str]:

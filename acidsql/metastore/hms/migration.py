@@ -87,11 +87,11 @@ class HiveMigration(HiveCatalog):
         another directory for external ones, and makes that of managed ones itself; it refuses one
         that is there. So it is given one to make, which is returned: nobody needs it any more.
         """
-        made = f"{database.location}/{_TO_BE_MADE}"
+        superfluous = f"{database.location}/{_TO_BE_MADE}"
         struct = database_struct(database)
         if not self.is_hive_3:
             del struct["locationUri"]
-            struct["managedLocationUri"] = sent_location(made)
+            struct["managedLocationUri"] = sent_location(superfluous)
         if self._ask_for(GET_DATABASE, name=database.name) is None:
             refusals = {ALREADY_EXISTS: AlreadyExistsError}
             self._ask(CREATE_DATABASE, refusals=refusals, database=struct)
@@ -101,7 +101,7 @@ class HiveMigration(HiveCatalog):
             return None
         stored["managedLocationUri"] = sent_location(database.location)
         self._ask(ALTER_DATABASE, dbname=database.name, db=stored)
-        return made
+        return superfluous
 
     def check_arrival(self, table: Table, location: str | None) -> Table:
         """The table as the metastore would make it where it lies. NotSupportedError and
@@ -235,15 +235,15 @@ class HiveMigration(HiveCatalog):
         for another table of the name.
         """
         name = table.name
-        there = self.find_table(name)
-        if there is None:
+        stored = self.find_table(name)
+        if stored is None:
             table = self.planned_table(table, located=True)
             properties = dict(table.properties) | {MARK: mark}
             if partitions:
                 properties[HALF_DONE] = "true"
             self.create_table(replace(table, properties=properties))
             crash_points.reached("migration: table made")
-        elif there.properties.get(MARK) != mark:
+        elif stored.properties.get(MARK) != mark:
             raise AlreadyExistsError(f'the Hive metastore has a table "{name}" already')
         for start in range(0, len(partitions), AT_ONCE):
             self.heartbeat(txn_id)
@@ -253,10 +253,10 @@ class HiveMigration(HiveCatalog):
         self._finish(name)
 
     def _finish(self, name: TableName) -> None:
-        made = self._require_table(name)
-        if HALF_DONE in made.properties:
-            properties = {k: text for k, text in made.properties.items() if k != HALF_DONE}
-            self.alter_table(made, replace(made, properties=properties))
+        whole = self._require_table(name)
+        if HALF_DONE in whole.properties:
+            properties = {k: text for k, text in whole.properties.items() if k != HALF_DONE}
+            self.alter_table(whole, replace(whole, properties=properties))
 
     # ---- what goes
 
