@@ -5,6 +5,7 @@ Whole Hives are asked in tests/interop.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -392,6 +393,17 @@ def test_compactions_are_seen_from_their_commit_on(service: HiveService, session
     assert len(rows(session)) == 3
     session.sql("COMMIT")
     assert rows(session) == []
+
+
+def test_health_shows_what_readers_see(service: HiveService, session: Session) -> None:
+    """A compaction of Hive's that has not committed is not read; it is once it has."""
+    home = service.warehouse / "d.db" / "t"
+    (delta,) = home.iterdir()
+    txn_id = service.store.open_txn()
+    shutil.copytree(delta, home / f"base_0000001_v{txn_id:07}")
+    assert ("files", "directories", "1 delta") in rows(session, "DESCRIBE HEALTH d.t")
+    service.store.commit(txn_id)
+    assert ("files", "directories", "1 base") in rows(session, "DESCRIBE HEALTH d.t")
 
 
 # ---- connections
