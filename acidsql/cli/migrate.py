@@ -20,6 +20,7 @@ from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hms.metastore import HiveMetastore
 from acidsql.metastore.locations import warehouse_path
 from acidsql.metastore.stores.database_file import is_warehouse
+from acidsql.metastore.stores.marker import read_marker
 from acidsql.session import Session
 
 _COLUMNS = tuple((name, "string") for name in ("table", "kind", "partitions", "write_id", "state"))
@@ -52,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--undo",
         action="store_true",
-        help="give tables that are half-way to Hive's metastore back to the warehouse FROM",
+        help="give tables that are half-way back to FROM",
     )
     add_output_format(parser, "table")
 
@@ -61,6 +62,8 @@ class _Way(Protocol):
     def plan(self, databases: Sequence[str], tables: Sequence[TableName]) -> list[Moved]: ...
 
     def move(self, name: TableName) -> Moved: ...
+
+    def take_back(self, name: TableName) -> bool: ...
 
 
 def run(args: Namespace) -> int:
@@ -74,9 +77,9 @@ def run(args: Namespace) -> int:
     directory, url = (args.source, args.target) if to_hive else (args.target, args.source)
     if to_hive and not is_warehouse(warehouse_path(directory)):
         raise ProgrammingError(f'there is no warehouse in "{warehouse_path(directory)}"')
-    if args.undo and not to_hive:
-        raise ProgrammingError("--undo gives tables back that were to go to Hive's metastore")
-    with Session(directory, metastore="") as own, Session(metastore=url) as hive:
+    marker = read_marker(warehouse_path(directory))  # its metastore may be a database
+    kept_in = "" if marker is None else marker.metastore
+    with Session(directory, metastore=kept_in) as own, Session(metastore=url) as hive:
         embedded, service = own.store, hive.store
         if not isinstance(embedded, EmbeddedMetastore) or not isinstance(service, HiveMetastore):
             raise ProgrammingError("a warehouse and Hive's metastore are needed")
@@ -85,11 +88,9 @@ def run(args: Namespace) -> int:
             way = ToHive(
                 source=embedded, files=own.files, target=service, forget_taken=args.forget_copies
             )
-            if args.undo:
-                return _undo(args, way)
         else:
             way = FromHive(source=service, files=own.files, target=embedded)
-        return _carry(args, way)
+        return _undo(args, way) if args.undo else _carry(args, way)
 
 
 def _carry(args: Namespace, way: _Way) -> int:
@@ -126,7 +127,7 @@ def _moved(way: _Way, name: TableName) -> Moved:
         raise
 
 
-def _undo(args: Namespace, way: ToHive) -> int:
+def _undo(args: Namespace, way: _Way) -> int:
     back = 0
     for one in way.plan(_lower(args.database), _tables(args.table)):
         back += way.take_back(one.name)

@@ -30,6 +30,7 @@ from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.refusals import no_table, table_exists
 from acidsql.errors import (
     AlreadyExistsError,
+    BindError,
     Error,
     NotSupportedError,
     WriteConflictError,
@@ -38,6 +39,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.metastore import HiveMetastore
 from acidsql.metastore.hms.migration import HALF_DONE, MARK
 from acidsql.txn.compactions import CompactionState
@@ -130,8 +132,8 @@ class FromHive:
         if table.kind is TableKind.VIEW:
             return
         self._check_apart(table)
-        files = files_of(self.files, table, partitions)
         if table.is_transactional:
+            files = files_of(self.files, table, partitions)
             check_old_events(table, files)
             check_given_out(table, files, self._write_ids(table))
 
@@ -166,6 +168,21 @@ class FromHive:
         self._adopt(entry)
         return replace(moved, state="carried")
 
+    def take_back(self, name: TableName) -> bool:
+        """Ends what was begun of a table that is on its way; False if it was not. BindError if
+        Hive's metastore has let go of it already.
+        """
+        entry = self.target.find_table(name)
+        if entry is None or not is_on_its_way(entry, self._mark):
+            return False
+        if self._is_let_go(name):
+            raise BindError(
+                f'the Hive metastore has let go of table "{name}" already',
+                hint="acidsql migrate finishes that, and takes it back then the other way round.",
+            )
+        self.target.drop_on_its_way(name)
+        return True
+
     def _enter(self, name: TableName) -> None:
         """Has the warehouse attach the table, and Hive's metastore let go of it."""
         with self.source.locking_out(name) as txn_id:
@@ -181,7 +198,7 @@ class FromHive:
             self._check(table, partitions)
             old = self.target.find_table(name)
             if old is not None:  # of an attempt that came no further
-                self.target.drop_table(name)
+                self.target.drop_on_its_way(name)
             entry = self._entry(table, partitions, write_ids)
             with self.target.creating_table(entry, partitions):
                 pass
@@ -190,10 +207,12 @@ class FromHive:
             try:
                 self._refuse_busy(table)
                 self.source.let_go(table)
+            except LostError:  # it may be dropped yet
+                raise
             except Error:
                 with suppress(Error):
                     if self.source.find_table(name) is not None:
-                        self.target.drop_table(name)
+                        self.target.drop_on_its_way(name)
                 raise
             crash_points.reached("migration: let go")
 

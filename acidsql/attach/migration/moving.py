@@ -12,7 +12,14 @@ from acidsql.acid.paths import NO_VISIBILITY, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.facts import FLAGS
 from acidsql.attach.layout import LaidOut, laid_out
-from acidsql.catalog.attached import ADOPTED, ATTACHED, READ_ONLY, TXNS, WRITE_IDS
+from acidsql.catalog.attached import (
+    ADOPTED,
+    ATTACHED,
+    ON_ITS_WAY,
+    READ_ONLY,
+    TXNS,
+    WRITE_IDS,
+)
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.errors import BindError, Error, NotSupportedError
 from acidsql.files.fileio import FileIO
@@ -20,10 +27,6 @@ from acidsql.files.parallel import look_at_all
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.hms.migration import MARK
 
-ON_ITS_WAY = "acidsql.migrating"
-"""The property of a table that is attached because it is on its way: ``to`` or ``from``, and what
-tells Hive's metastore from any other.
-"""
 KIND = "acidsql.migrating.kind"
 """What kind of table it was before."""
 _OF_THE_WAY = (ON_ITS_WAY, KIND, ATTACHED, WRITE_IDS)

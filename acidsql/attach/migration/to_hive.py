@@ -39,6 +39,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.metastore import HiveMetastore
 from acidsql.metastore.hms.migration import MARK
 
@@ -82,20 +83,22 @@ class ToHive:
     def _planned(self, table: Table) -> Moved:
         interrupts.check()
         partitions = self.source.list_partitions(table)
-        highest = self._highest(table)
-        moved = Moved(
-            name=table.name,
-            kind=kind_of(table),
-            partitions=len(partitions) if table.partition_columns else None,
-            write_id=highest if table.is_transactional else None,
-            state="to be carried on" if self._is_on_its_way(table) else "to be carried",
-            left=tuple(self._left(table)),
-        )
+        moved = self._described(table, partitions)
         try:
             self._check(table, partitions)
         except (Error, OSError) as error:
             return replace(moved, reason=refusal(error))
         return moved
+
+    def _described(self, table: Table, partitions: Sequence[Partition]) -> Moved:
+        return Moved(
+            name=table.name,
+            kind=kind_of(table),
+            partitions=len(partitions) if table.partition_columns else None,
+            write_id=self._highest(table) if table.is_transactional else None,
+            state="to be carried on" if self._is_on_its_way(table) else "to be carried",
+            left=tuple(self._left(table)),
+        )
 
     def _left(self, table: Table) -> Iterator[str]:
         if table.statistics:
@@ -108,11 +111,8 @@ class ToHive:
         if not self._is_on_its_way(table):
             self._check_own(table)
         self._check_target(table)
-        if table.kind is TableKind.VIEW:
-            return
-        files = files_of(self.files, table, partitions)
         if table.is_transactional:
-            self._check_written(table, files)
+            self._check_written(table, files_of(self.files, table, partitions))
 
     def _check_own(self, table: Table) -> None:
         if is_attached(table) or is_overlay(table):
@@ -155,7 +155,7 @@ class ToHive:
         self._make_database(name.database)
         partitions = self.source.list_partitions(table)
         self._check(table, partitions)
-        moved = self._planned(table)
+        moved = self._described(table, partitions)
         if table.kind is TableKind.VIEW:
             if self.target.find_table(name) is None:
                 self.target.create_table(self._carried(table))
@@ -166,12 +166,14 @@ class ToHive:
         crash_points.reached("migration: left")
         try:
             self._take_in(table)
+        except LostError:  # it may be made yet
+            raise
         except (Error, OSError):
             with suppress(Error, OSError):
                 self._take_back(table)
             raise
         crash_points.reached("migration: taken in")
-        self.source.drop_table(name)  # attached: its files stay
+        self.source.drop_on_its_way(name)  # attached: its files stay
         return replace(moved, state="carried")
 
     def take_back(self, name: TableName) -> bool:

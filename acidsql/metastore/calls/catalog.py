@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
+from acidsql.catalog.attached import (
+    attached_write_ids,
+    check_not_on_its_way,
+    is_attached,
+    is_overlay,
+)
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -169,6 +174,7 @@ class EmbeddedCatalog:
     ) -> Iterator[None]:
         from acidsql.metastore.adoption import adopt
 
+        check_not_on_its_way(after)
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             adopt(
@@ -235,6 +241,11 @@ class EmbeddedCatalog:
     def drop_table(self, name: TableName) -> Table:
         with self._store.write() as connection:
             return self._drop_table(connection, name)
+
+    def drop_on_its_way(self, name: TableName) -> None:
+        """Drops a table that another metastore has: see ``catalog.attached``."""
+        with self._store.write() as connection:
+            self._drop_table(connection, name, on_its_way=True)
 
     def alter_table(
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
@@ -403,8 +414,12 @@ class EmbeddedCatalog:
         )
         return table_location(given_location(stored, self._store.warehouse), table)
 
-    def _drop_table(self, connection: Connection, name: TableName) -> Table:
+    def _drop_table(
+        self, connection: Connection, name: TableName, *, on_its_way: bool = False
+    ) -> Table:
         table = self._require_table(connection, name)
+        if not on_its_way:
+            check_not_on_its_way(table)
         partitions = read_partitions(connection, table.table_id, self._store.warehouse)
         readers = readers_of(connection, name)
         self._leave_directories(connection, own_directories(table, partitions), readers)

@@ -31,7 +31,6 @@ from acidsql.metastore.hive.writing import (
 )
 from acidsql.metastore.hms.catalog import HiveCatalog
 from acidsql.metastore.hms.server import AGENT
-from acidsql.metastore.hms.statistics import AT_ONCE
 from acidsql.metastore.hms.tables import Struct, database_struct, sent_location
 from acidsql.txn.locks import LockComponent, LockRequest, LockState, LockType
 
@@ -44,6 +43,8 @@ _TO_BE_MADE = ".acidsql_database"
 _MOST_SKIPPED = 100_000
 """The most write ids that are given out one by one to get behind those of files."""
 _TXNS_AT_ONCE = 500
+_PARTITIONS_AT_ONCE = 5000
+"""All of them are there at once, or none."""
 _SETTLING_SECONDS = 30.0
 """How long it may take until the metastore calls ids that were left out ended ones."""
 
@@ -245,9 +246,9 @@ class HiveMigration(HiveCatalog):
             crash_points.reached("migration: table made")
         elif stored.properties.get(MARK) != mark:
             raise AlreadyExistsError(f'the Hive metastore has a table "{name}" already')
-        for start in range(0, len(partitions), AT_ONCE):
+        for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
             self.heartbeat(txn_id)
-            batch = partitions[start : start + AT_ONCE]
+            batch = partitions[start : start + _PARTITIONS_AT_ONCE]
             self.add_partitions(name, batch, if_not_exists=True)
             crash_points.reached("migration: partitions added")
         self._finish(name)

@@ -13,7 +13,7 @@ import pytest
 
 from acidsql import crash_points
 from acidsql.catalog.attached import is_attached
-from acidsql.catalog.model import TableName
+from acidsql.catalog.model import Table, TableName
 from acidsql.cli.main import main
 from acidsql.errors import BindError
 from acidsql.metastore.hive import writing
@@ -140,6 +140,7 @@ def change(session: Session, before: Rows) -> Rows:
     return after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", TO_HIVE)
 def test_killed_on_the_way_to_hive(service: HiveService, warehouse: str, point: str) -> None:
     """At most one of both writes the table then, and the next run goes on: nothing is lost."""
@@ -154,6 +155,7 @@ def test_killed_on_the_way_to_hive(service: HiveService, warehouse: str, point: 
     check_there(service, warehouse, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", FROM_HIVE)
 def test_killed_on_the_way_from_hive(service: HiveService, warehouse: str, point: str) -> None:
     """As the other way round."""
@@ -243,6 +245,50 @@ def test_a_refusal_of_hive_gives_it_back_at_once(service: HiveService, warehouse
         assert len(rows(session)["flat"]) == 4
 
 
+def test_what_is_not_answered_is_not_given_back(service: HiveService, warehouse: str) -> None:
+    """The table may be made in Hive's metastore yet, or dropped: so nobody here writes it, or has it
+    alone, before the next run has looked.
+    """
+    with own(warehouse) as session:
+        before = rows(session)
+    for arguments, methods in (
+        (
+            ["migrate", warehouse, service.url],
+            ("create_table_req", "create_table_with_constraints"),
+        ),
+        (["migrate", service.url, warehouse], ("drop_table_with_environment_context",)),
+    ):
+        lost = {*methods}
+
+        def hear(called: str, lost: set[str] = lost) -> None:
+            if called in lost:
+                lost.clear()
+                raise ConnectionError
+
+        service.after = hear
+        assert main([*arguments, "--table", "d.flat"]) == 1
+        assert lost == set()
+        with own(warehouse) as session, pytest.raises(BindError, match="attached read only"):
+            session.sql("INSERT INTO d.flat VALUES (7, 'g')")
+        assert main([*arguments, "--table", "d.flat", "--undo"]) == 1
+        assert main(arguments) == 0
+    with own(warehouse) as session:
+        assert rows(session) == before
+
+
+def test_what_was_begun_from_hive_is_ended(service: HiveService, warehouse: str) -> None:
+    """As long as Hive's metastore has the table, which is whole there."""
+    assert main(["migrate", warehouse, service.url]) == 0
+    arguments = ["migrate", service.url, warehouse]
+    assert killed("migration: entered", [*arguments, "--table", "d.flat"]) == 9
+    forget_locks(service)
+    assert main([*arguments, "--undo"]) == 0
+    with own(warehouse) as session:
+        assert names(session) == []
+    with hive(service) as session:
+        session.sql("INSERT INTO d.flat VALUES (6, 'f')")
+
+
 @pytest.mark.parametrize("kind", ["taken", "attached", "there", "open"])
 def test_what_cannot_be_carried_changes_nothing(
     service: HiveService,
@@ -303,6 +349,65 @@ def test_a_table_that_hive_writes_is_not_carried(
     assert main(["migrate", service.url, warehouse]) == 0
     with own(warehouse) as session:
         assert len(rows(session)["flat"]) == 4
+
+
+def test_a_table_on_its_way_is_nobody_elses(service: HiveService, warehouse: str) -> None:
+    """Neither adopted, which would make two writers of it, nor let go of, which would lose it."""
+    arguments = ["migrate", warehouse, service.url]
+    assert killed("migration: left", [*arguments, "--table", "d.flat"]) == 9
+    with own(warehouse) as session:
+        for statement in (
+            "ADOPT TABLE d.flat NOT CLUSTERED",
+            "DETACH TABLE d.flat",
+            "DROP DATABASE d CASCADE",
+        ):
+            with pytest.raises(BindError, match="is on its way to a Hive metastore"):
+                session.sql(statement)
+        assert "flat" in names(session)
+    assert main(arguments) == 0
+
+
+def test_tables_of_other_kinds(service: HiveService, warehouse: str, tmp_path: Path) -> None:
+    """Insert-only ones, and plain and external ones in any format: each is of its kind there, and
+    its files are where they were.
+    """
+    elsewhere = tmp_path / "elsewhere"
+    with own(warehouse) as session:
+        session.sql(
+            "CREATE TABLE d.mm (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true',"
+            " 'transactional_properties'='insert_only')"
+        )
+        session.sql("INSERT INTO d.mm VALUES (1)")
+        session.sql(f"CREATE EXTERNAL TABLE d.beyond (id INT) LOCATION '{elsewhere}'")
+        session.sql("CREATE TABLE d.plain (id INT) STORED AS ORC")
+        session.sql("INSERT INTO d.plain VALUES (2)")
+        before = {name: session.store.find_table(TableName("d", name)) for name in OTHERS}
+    (elsewhere / "file").write_text("3\n")
+    assert main(["migrate", warehouse, service.url]) == 0
+    with hive(service) as session:
+        check_others(session, before, service)
+        session.sql("INSERT INTO d.mm VALUES (4)")
+    assert main(["migrate", service.url, warehouse]) == 0
+    with own(warehouse) as session:
+        check_others(session, before, service)
+        assert len(list(session.sql("SELECT * FROM d.mm").rows())) == 2
+    assert (elsewhere / "file").read_text() == "3\n"
+
+
+OTHERS = ("mm", "beyond", "plain")
+
+
+def check_others(session: Session, before: dict[str, Table | None], service: HiveService) -> None:
+    for name, table in before.items():
+        stored = session.store.find_table(TableName("d", name))
+        assert stored is not None
+        assert table is not None
+        assert (stored.location, stored.file_format) == (table.location, table.file_format)
+        assert stored.is_transactional == table.is_transactional
+        if name != "plain" or service.version.startswith("3"):
+            assert stored.kind is table.kind
+    assert (2,) in [tuple(row) for row in session.sql("SELECT * FROM d.plain").rows()]
+    assert (1,) in [tuple(row) for row in session.sql("SELECT * FROM d.mm").rows()]
 
 
 def test_a_dry_run_tells_and_does_nothing(
@@ -369,7 +474,6 @@ def test_hive_3_reads_no_numbers_of_compactions(
         (["a", "b"], "one of FROM and TO is a directory"),
         (["thrift://a:1", "thrift://b:1"], "one of FROM and TO is a directory"),
         (["/nowhere", "thrift://b:1"], "there is no warehouse"),
-        (["thrift://b:1", "w", "--undo"], "--undo gives tables back"),
     ],
 )
 def test_wrong_usage(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
