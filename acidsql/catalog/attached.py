@@ -63,8 +63,8 @@ PINNED = "acidsql.attached.pinned"
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
 ON_ITS_WAY = "acidsql.migrating"
-"""The property of a table that is attached because it moves to a Hive metastore, or from one: ``to`` or
-``from``, and what tells that metastore from any other.
+"""The property of a table that is attached because it moves to a Hive metastore, or from one:
+``to`` or ``from``, and what tells that metastore from any other.
 """
 MOVED = "acidsql.attached.moved"
 """Where directories of Hive lie here, by where they lie there, if not at the same place; JSON."""
