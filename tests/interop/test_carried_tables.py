@@ -49,6 +49,9 @@ BY_ACIDSQL = (
 )
 IN_HIVES_METASTORE = (
     f"CREATE TABLE carried.keyed (id INT, n INT, PRIMARY KEY (id) DISABLE NOVALIDATE RELY) {ACID}",
+    "ALTER TABLE carried.keyed ADD CONSTRAINT few CHECK (n < 9) ENABLE",
+    "ALTER TABLE carried.keyed ADD CONSTRAINT single UNIQUE (n) DISABLE NOVALIDATE",
+    "ALTER TABLE carried.keyed DROP CONSTRAINT few",
     "ALTER TABLE carried.flat RENAME TO carried.level",
     "ALTER TABLE carried.parts PARTITION (day='2024-01-03', city='new') RENAME TO"
     " PARTITION (day='2024-01-04', city='old')",
@@ -112,6 +115,8 @@ def test_tables_go_to_hive_and_back(hive: RealHive, tmp_path: Path) -> None:
     assert "max_col_len 4" in column
     key = " ".join(lines(printed, TOLD[1]))
     assert "Primary Key" in key
+    assert "single" in key
+    assert "few" not in key
 
 
 def lines(ran: list[Ran], text: str) -> list[str]:

@@ -38,6 +38,7 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
+from acidsql.metastore.rows.constraints import change_constraints
 from acidsql.metastore.rows.kept import keep_at, move_kept
 from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
 from acidsql.metastore.rows.partitions import (
@@ -255,6 +256,7 @@ class EmbeddedCatalog:
             update_table(connection, after)
             if after.bucketing != before.bucketing:
                 update_bucketing(connection, after)
+            change_constraints(connection, before, after)
             if after.is_transactional and not before.is_transactional:
                 # of a writer that had bound a table of that name, dropped since
                 forget_transactions(connection, after.name)

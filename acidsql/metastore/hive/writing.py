@@ -359,12 +359,33 @@ def _constraints(name: str, kind: ListOf, of: Struct = _TABLE_OF) -> Method:
     return _method(name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, of))
 
 
+def _add_constraint(name: str, columns: str, kind: ListOf) -> Method:
+    request = struct_of(**{columns: (1, kind)})
+    return _method(name, None, NO_SUCH_OBJECT, META_EXCEPTION, req=(1, request))
+
+
 GET_PRIMARY_KEYS = _constraints("get_primary_keys", PRIMARY_KEY, _KEYS_OF)
 GET_FOREIGN_KEYS = _constraints("get_foreign_keys", FOREIGN_KEY, _CHILD_OF)
 GET_UNIQUE = _constraints("get_unique_constraints", UNIQUE)
 GET_NOT_NULL = _constraints("get_not_null_constraints", NOT_NULL)
 GET_DEFAULT = _constraints("get_default_constraints", DEFAULT)
 GET_CHECK = _constraints("get_check_constraints", CHECK)
+ADD_PRIMARY_KEY = _add_constraint("add_primary_key", "primaryKeyCols", PRIMARY_KEY)
+ADD_FOREIGN_KEY = _add_constraint("add_foreign_key", "foreignKeyCols", FOREIGN_KEY)
+ADD_UNIQUE = _add_constraint("add_unique_constraint", "uniqueConstraintCols", UNIQUE)
+ADD_CHECK = _add_constraint("add_check_constraint", "checkConstraintCols", CHECK)
+DROP_CONSTRAINT = _method(
+    "drop_constraint",
+    None,
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    req=(
+        1,
+        struct_of(
+            dbname=(1, TEXT), tablename=(2, TEXT), constraintname=(3, TEXT), catName=(4, TEXT)
+        ),
+    ),
+)
 GET_ALL_CONSTRAINTS = _method(
     "get_all_table_constraints",
     struct_of(

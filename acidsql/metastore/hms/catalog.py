@@ -20,6 +20,7 @@ from acidsql.catalog.attached import is_attached, is_overlay
 from acidsql.catalog.model import (
     DEFAULT_DATABASE,
     Constraint,
+    ConstraintKind,
     Database,
     Partition,
     Table,
@@ -52,12 +53,17 @@ from acidsql.metastore.hive.calls import (
     NO_SUCH_OBJECT,
 )
 from acidsql.metastore.hive.writing import (
+    ADD_CHECK,
+    ADD_FOREIGN_KEY,
     ADD_PARTITIONS,
+    ADD_PRIMARY_KEY,
+    ADD_UNIQUE,
     ALREADY_EXISTS,
     CREATE_CONSTRAINED,
     CREATE_DATABASE,
     CREATE_TABLE,
     CREATE_TABLE_REQ,
+    DROP_CONSTRAINT,
     DROP_DATABASE,
     DROP_PARTITION,
     DROP_TABLE,
@@ -365,13 +371,37 @@ class HiveCatalog(HiveAnalyzing):
         if move is not None:
             self._cannot("move the files of a table along with its entry")
         if after.constraints != before.constraints:
-            self._cannot("have constraints changed by acidsql")
+            self._change_constraints(before, after)
+            return
         struct = table_struct(after, self._require_unchanged(before))
         if not before.is_transactional or self.is_hive_3:
             self._write_table(before.name, struct, None)
             return
         with self._own_txn() as txn_id:
             self._write_table(before.name, struct, txn_id)
+
+    def _change_constraints(self, before: Table, after: Table) -> None:
+        """Adds and drops constraints: each is a call of its own, and a statement has one."""
+        if replace(after, constraints=before.constraints) != before:
+            self._cannot(
+                "change a table together with its constraints",
+                "a constraint speaks of a column that is changed: DROP CONSTRAINT before",
+            )
+        self._require_unchanged(before)
+        for one in before.constraints:
+            if one not in after.constraints:
+                request = {
+                    "dbname": before.name.database,
+                    "tablename": before.name.table,
+                    "constraintname": one.name,
+                    "catName": CATALOG,
+                }
+                self._ask(DROP_CONSTRAINT, req=request)
+        for one in after.constraints:
+            if one not in before.constraints:
+                method, columns = _ADDED[one.kind]
+                (structs,) = constraint_structs(before.name, [one]).values()
+                self._ask(method, req={columns: structs})
 
     def rename_table(
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
@@ -559,6 +589,15 @@ class HiveCatalog(HiveAnalyzing):
 
     def clock(self) -> int:
         return int(time.time() * 1000)
+
+
+_ADDED = {
+    ConstraintKind.PRIMARY_KEY: (ADD_PRIMARY_KEY, "primaryKeyCols"),
+    ConstraintKind.FOREIGN_KEY: (ADD_FOREIGN_KEY, "foreignKeyCols"),
+    ConstraintKind.UNIQUE: (ADD_UNIQUE, "uniqueConstraintCols"),
+    ConstraintKind.CHECK: (ADD_CHECK, "checkConstraintCols"),
+}
+"""The kinds that ALTER TABLE adds."""
 
 
 def _directories(database: Struct | None) -> list[str]:

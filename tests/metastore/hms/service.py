@@ -539,6 +539,34 @@ class HiveService:
         self._stored(TableName(dbname, tbl_name))
         self._alter(TableName(dbname, tbl_name), new_tbl)
 
+    def _add_primary_key(self, req: Struct) -> None:
+        self._add_constraint("primaryKeys", req["primaryKeyCols"])
+
+    def _add_foreign_key(self, req: Struct) -> None:
+        self._add_constraint("foreignKeys", req["foreignKeyCols"])
+
+    def _add_unique_constraint(self, req: Struct) -> None:
+        self._add_constraint("uniqueConstraints", req["uniqueConstraintCols"])
+
+    def _add_check_constraint(self, req: Struct) -> None:
+        self._add_constraint("checkConstraints", req["checkConstraintCols"])
+
+    def _add_constraint(self, kind: str, structs: list[Struct]) -> None:
+        for one in structs:
+            of = "fktable" if kind == "foreignKeys" else "table"
+            name = TableName(one[f"{of}_db"], one[f"{of}_name"])
+            self.constraints[name][kind] = [*self.constraints[name][kind], one]
+
+    def _drop_constraint(self, req: Struct) -> None:
+        of_table = self.constraints[TableName(req["dbname"], req["tablename"])]
+        for kind, structs in of_table.items():
+            names = {"pk_name", "fk_name", "uk_name", "nn_name", "dc_name"}
+            of_table[kind] = [
+                one
+                for one in structs
+                if req["constraintname"] not in [one.get(key) for key in names]
+            ]
+
     def _get_primary_keys(self, request: Struct) -> Struct:
         return self._constraints_of(request, "primaryKeys")
 

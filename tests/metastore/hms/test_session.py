@@ -145,6 +145,36 @@ def test_keys_are_told_with_the_table(session: Session) -> None:
     assert "PRIMARY KEY (`b`,`a`) DISABLE NOVALIDATE" in shown
 
 
+def test_constraints_come_and_go(session: Session) -> None:
+    """ALTER TABLE adds and drops them; what is enforced holds from then on."""
+    session.sql(f"CREATE TABLE d.parent (a INT, b INT) {ACID}")
+    for added in (
+        "CONSTRAINT pk PRIMARY KEY (b, a) DISABLE NOVALIDATE RELY",
+        "CONSTRAINT big CHECK (a > 10) ENABLE",
+        "UNIQUE (a) DISABLE",
+    ):
+        session.sql(f"ALTER TABLE d.parent ADD {added}")
+    session.sql(
+        "ALTER TABLE d.t ADD CONSTRAINT up FOREIGN KEY (id) REFERENCES d.parent (a) DISABLE"
+        " NOVALIDATE"
+    )
+    with pytest.raises(IntegrityError):
+        session.sql("INSERT INTO d.parent VALUES (1, 1)")
+    session.sql("ALTER TABLE d.parent DROP CONSTRAINT big")
+    session.sql("INSERT INTO d.parent VALUES (1, 1)")
+    left = {
+        table: [(str(one.kind), one.name) for one in stored.constraints]
+        for table in ("parent", "t")
+        if (stored := session.store.find_table(TableName("d", table)))
+    }
+    assert left == {
+        "parent": [("PRIMARY KEY", "pk"), ("UNIQUE", "uk_d_parent_1")],
+        "t": [("FOREIGN KEY", "up")],
+    }
+    with pytest.raises(NotSupportedError, match="change a table together with its constraints"):
+        session.sql("ALTER TABLE d.parent CHANGE COLUMN a c INT")
+
+
 def test_tables_and_partitions_get_other_names(service: HiveService, session: Session) -> None:
     """The metastore moves their directories; write ids go with the name, and rows stay."""
     session.sql(f"CREATE TABLE d.p (id INT) PARTITIONED BY (k STRING) {ACID}")
