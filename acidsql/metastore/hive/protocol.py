@@ -25,6 +25,7 @@ _TOO_LONG = "its answer is longer than any that is read"
 _VERSION = 0x8001_0000
 _I16, _I32, _I64 = Packer(">h"), Packer(">i"), Packer(">q")
 _COUNT = Packer(">I")
+_F64 = Packer(">d")
 
 
 class WireError(Exception):
@@ -59,7 +60,7 @@ class MessageType(IntEnum):
 
 
 _SIZES = {Code.BOOL: 1, Code.BYTE: 1, Code.DOUBLE: 8, Code.I16: 2, Code.I32: 4, Code.I64: 8}
-_PACKERS = {Code.I16: _I16, Code.I32: _I32, Code.I64: _I64}
+_PACKERS = {Code.I16: _I16, Code.I32: _I32, Code.I64: _I64, Code.DOUBLE: _F64}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ BOOL = Scalar(code=Code.BOOL)
 I16 = Scalar(code=Code.I16)
 I32 = Scalar(code=Code.I32)
 I64 = Scalar(code=Code.I64)
+DOUBLE = Scalar(code=Code.DOUBLE)
 
 
 # ---- writing

@@ -14,10 +14,11 @@ from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hms.leftovers import HiveLeftovers
+from acidsql.metastore.hms.migration import HiveMigration
 from acidsql.metastore.hms.workers import HiveWorkers
 
 
-class HiveMetastore(HiveWorkers, HiveLeftovers):
+class HiveMetastore(HiveWorkers, HiveMigration, HiveLeftovers):
     """``metastore``: the URL it was opened by. Implements what a session asks of its store. The
     version is asked for at once: MetastoreError if no server answers, NotSupportedError before Hive
     3.
