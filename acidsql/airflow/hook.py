@@ -29,8 +29,12 @@ from acidsql.airflow.runs import (
 )
 from acidsql.airflow.statements import Kind, task_statements
 from acidsql.dbapi import Connection, Cursor, connect
-from acidsql.errors import CommitStateUnknownError, Error, RunCommittedError
-from acidsql.metastore.locations import warehouse_path
+from acidsql.errors import (
+    CommitStateUnknownError,
+    Error,
+    NotSupportedError,
+    RunCommittedError,
+)
 from acidsql.parser.script import split
 from acidsql.session import Session
 from acidsql.session.retrying import Attempts
@@ -185,6 +189,14 @@ class AcidSqlHook(DbApiHook):  # type: ignore[misc]
         name = self.run_id
         if name is None:
             name = None if context is None else default_run_id(context)
+        if name is not None and self._target().is_service:
+            raise NotSupportedError(
+                "a Hive metastore cannot record a task's run with its commit",
+                hint=(
+                    'hook_params={"idempotent": False} of an operator has its changes made in each'
+                    " attempt, as a MERGE or an INSERT OVERWRITE may be."
+                ),
+            )
         ids = self._own_ids if context is None else ids_of_task(context)
         return None if name is None else ids.number(name)
 
@@ -271,8 +283,8 @@ class AcidSqlHook(DbApiHook):  # type: ignore[misc]
         from acidsql.airflow.lineage import lineage_of
         from acidsql.airflow.openlineage import namespace_of, operator_lineage
 
-        warehouse = warehouse_path(self._target().warehouse)
-        return operator_lineage(lineage_of(self.plans), namespace_of(warehouse))
+        namespace = namespace_of(self._target().origin)
+        return operator_lineage(lineage_of(self.plans), namespace)
 
     # ---- DataFrames
 

@@ -42,7 +42,8 @@ def get_provider_info() -> dict[str, Any]:
                     "metastore": _field(
                         "Metastore",
                         _SECRET,
-                        "postgresql+psycopg://host/database; empty for the file in the warehouse.",
+                        "postgresql+psycopg://host/database; empty for the file in the warehouse."
+                        " Without a warehouse, thrift://host:9083 for Hive's.",
                     ),
                     "master": _field(
                         "Spark master", _TEXT, "local[*], yarn, spark://.. or sc://host:15002."

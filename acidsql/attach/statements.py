@@ -55,6 +55,7 @@ from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
 from acidsql.result import Result, Stats
+from acidsql.settings import Settings
 
 
 def attach_table(
@@ -65,7 +66,7 @@ def attach_table(
     """
     if action.exists:
         return Result((), Stats())
-    answer = ask(files, action)
+    answer = ask(files, action, live.settings)
     if answer is None:
         table, partitions, passed_over = _of_directories(store, files, action)
         warnings = []
@@ -179,9 +180,9 @@ def detach_table(store: Catalog, action: BoundDetachTable) -> Result:
     return Result((), Stats())
 
 
-def explain_attach(files: FileIO, action: BoundAttachTable) -> Iterator[str]:
+def explain_attach(files: FileIO, action: BoundAttachTable, settings: Settings) -> Iterator[str]:
     """All that ATTACH would assume, each with its reason. Changes nothing."""
-    answer = ask(files, action)
+    answer = ask(files, action, settings)
     if answer is not None:
         yield from _explained_answer(files, action, answer)
         return

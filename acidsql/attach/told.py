@@ -27,6 +27,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
+from acidsql.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +42,16 @@ class Told:
     database: Source | None = None
 
 
-def ask(files: FileIO, action: BoundAttachTable) -> Told | None:
-    """None where no source is named. BindError at its place for what it cannot tell."""
+def ask(files: FileIO, action: BoundAttachTable, settings: Settings) -> Told | None:
+    """None where no source is named. ``settings``: how a service is reached. BindError at its
+    place for what it cannot tell.
+    """
     source, span = action.source, action.source_span
     if source is None or span is None:
         return None
     with _placed(span):
         if is_metastore(source):
-            return _of_metastore(parse_source(source), action)
+            return _of_metastore(parse_source(source), action, settings)
         path, _, table = source.partition("?table=")
         if is_derby_dump(files, path_of(path)):
             return _of_exports(files, path, table, action)
@@ -89,13 +92,13 @@ def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) 
     )
 
 
-def _of_metastore(source: Source, action: BoundAttachTable) -> Told:
+def _of_metastore(source: Source, action: BoundAttachTable, settings: Settings) -> Told:
     match source:
         case DatabaseUrl():
             with asking(source) as connection:
                 facts = _facts(connection, source.table, action)
         case ServiceUrl():
-            facts = ask_service(source, source.table or action.table.name)
+            facts = ask_service(source, source.table or action.table.name, settings)
             if source.table is None:
                 _check_location(facts, action.table.location)
     return Told(

@@ -62,6 +62,10 @@ PINNED = "acidsql.attached.pinned"
 """What of that directory is read: a ``Pinned`` without its location."""
 ADOPTED = "acidsql.attached.adopted"
 """The highest write id of others, of a table that was attached and is this warehouse's own now."""
+ON_ITS_WAY = "acidsql.migrating"
+"""The property of a table that is attached because it moves to a Hive metastore, or from one:
+``to`` or ``from``, and what tells that metastore from any other.
+"""
 MOVED = "acidsql.attached.moved"
 """Where directories of Hive lie here, by where they lie there, if not at the same place; JSON."""
 
@@ -233,6 +237,19 @@ def check_not_attached(table: Table, span: Span | None = None) -> None:
                 " makes it one of this warehouse, once nobody else writes it."
             ),
             span=span,
+        )
+
+
+def check_not_on_its_way(table: Table) -> None:
+    """Raises BindError for a table of which another metastore may know by now."""
+    if ON_ITS_WAY in table.properties:
+        raise BindError(
+            f"table {table.name} is on its way {table.properties[ON_ITS_WAY].partition(' ')[0]} a"
+            " Hive metastore",
+            hint=(
+                "acidsql migrate, run again as it was, goes on with that; with --undo it gives back"
+                " what was to go there."
+            ),
         )
 
 

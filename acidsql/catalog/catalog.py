@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 
 class Catalog(Protocol):
+    @property
+    def moves_directories(self) -> bool:
+        """Whether the store itself moves the directory of a table or partition that gets another
+        name, as Hive's metastore does.
+        """
+
     def create_database(self, database: Database) -> None:
         """Stores a database. AlreadyExistsError if there is one of that name."""
 

@@ -19,11 +19,12 @@ COMMANDS = {
     "demo": ("acidsql.cli.demo", "load and change real data, and check the result"),
     "attach": ("acidsql.cli.attach", "tell another warehouse of a table: attach --dump TABLE"),
     "store": ("acidsql.cli.store", "move the metastore of a warehouse: store copy FROM TO"),
+    "migrate": ("acidsql.cli.migrate", "move tables between a warehouse and Hive's metastore"),
     "inspect": ("acidsql.cli.inspect", "show the health of tables: inspect [TABLE | DIRECTORY]"),
     "test": ("acidsql.cli.example", "lay out an example project of golden tests: test init [DIR]"),
     "doctor": ("acidsql.cli.doctor", "find files that readers pass over or fail on, and mend them"),
 }
-SESSIONLESS = frozenset(("store", "test"))
+SESSIONLESS = frozenset(("store", "test", "migrate"))
 """Sub-commands that open no session, and so have none of its options."""
 
 _DESCRIPTION = (

@@ -80,7 +80,8 @@ def table_health(
     write_ids = store.valid_write_ids(table.name, now_valid) if table.is_transactional else None
     txns = seen_txns(table, now_valid)
     known = store.list_partitions(table) if partitions is None else partitions
-    named = _layouts(io, table, known, write_ids, txns)
+    compactions = store.seen_compactions(now_valid)
+    named = _layouts(io, table, known, write_ids, txns, compactions)
     if footers and table.file_format is FileFormat.ORC:
         counted = with_rows(io, [layout for _, layout in named], report)
         named = [(name, layout) for (name, _), layout in zip(named, counted, strict=True)]
@@ -175,6 +176,7 @@ def _layouts(
     partitions: Sequence[Partition],
     write_ids: ValidWriteIdList | None,
     txns: ValidTxnList,
+    compactions: ValidTxnList | None,
 ) -> list[Named]:
     roots: list[tuple[str | None, str]] = [
         (name_of(table, partition), path_of(partition.location)) for partition in partitions
@@ -185,7 +187,9 @@ def _layouts(
     def look(root: str) -> Layout:
         if write_ids is None:
             return plain_layout(io, root)
-        return take_layout(io, root, write_ids, txns, events=table.is_full_acid)
+        return take_layout(
+            io, root, write_ids, txns, compactions=compactions, events=table.is_full_acid
+        )
 
     layouts = look_at_all(look, [root for _, root in roots])
     return [(name, layout) for (name, _), layout in zip(roots, layouts, strict=True)]

@@ -108,19 +108,23 @@ def take_layout(
     write_ids: ValidWriteIdList,
     txns: ValidTxnList | None,
     *,
+    compactions: ValidTxnList | None = None,
     events: bool = True,
     hides: bool = True,
 ) -> Layout:
     """The layout of a root. ``txns``: those known to the store, None where there is none.
-    ``events``: files may hold ACID events. ``hides``: what is hidden there is looked at, too.
+    ``compactions``: see ``TxnManager.seen_compactions``. ``events``: files may hold ACID events.
+    ``hides``: what is hidden there is looked at, too.
 
     OSError if it cannot be listed.
     """
     listing = io.listing(root)
     hidden = tuple(hidden_entries(io, root, txns)) if hides else ()
     try:
-        own = None if txns is None else lambda: txns
-        chosen = acid_directory(io, root, write_ids, events=events, listing=listing, own=own)
+        own = None if txns is None or compactions is not None else lambda: txns
+        chosen = acid_directory(
+            io, root, write_ids, compactions, events=events, listing=listing, own=own
+        )
     except (FormatError, SnapshotTooOldError) as error:
         laid = tuple(_laid(listing, {}, State.UNDECIDED))
         return Layout(root=root, directories=laid, hidden=hidden, problem=_words(error))

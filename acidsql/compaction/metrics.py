@@ -267,7 +267,7 @@ def _layouts(
     store: Store, io: FileIO, table: Table, txns: ValidTxnList
 ) -> list[tuple[dict[str, str], Layout]]:
     write_ids = store.valid_write_ids(table.name, txns)
-    seen = seen_txns(table, txns)
+    seen, compactions = seen_txns(table, txns), store.seen_compactions(txns)
     labelled: list[tuple[dict[str, str], str]] = []
     for partition in objects_of(store, table):
         labels = {"database": table.name.database, "table": table.name.table}
@@ -276,7 +276,13 @@ def _layouts(
         labelled.append((labels, (table if partition is None else partition).location))
     layouts = look_at_all(
         lambda one: take_layout(
-            io, path_of(one[1]), write_ids, seen, events=table.is_full_acid, hides=False
+            io,
+            path_of(one[1]),
+            write_ids,
+            seen,
+            compactions=compactions,
+            events=table.is_full_acid,
+            hides=False,
         ),
         labelled,
     )

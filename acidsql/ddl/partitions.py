@@ -215,6 +215,9 @@ def _remove_empty_parents(io: FileIO, table: Table, path: str) -> None:
 
 def rename_partition(warehouse: Warehouse, action: BoundRenamePartition) -> None:
     table, before, after = action.table, action.before, action.after
+    if warehouse.store.moves_directories:
+        warehouse.store.alter_partition(table, before, after)
+        return
     others = [p for p in warehouse.store.list_partitions(table) if p.values != before.values]
     with at_span(action.span):
         if after.location != before.location:

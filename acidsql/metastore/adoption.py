@@ -1,4 +1,5 @@
-"""A table that was attached becomes one of this warehouse: its ids go on behind those of others.
+"""A table that was attached becomes one of this warehouse: its ids go on behind those of others. Or
+one of this warehouse becomes one that is attached: its ids end here.
 
 Each write id of theirs that does not count becomes one of an aborted transaction, which ended long
 ago and of which nothing is known but the table: the cleaner treats its directories as those
@@ -10,22 +11,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.acid.ids import TxnId, WriteId
-from acidsql.catalog.attached import adopted_up_to
+from acidsql.catalog.attached import adopted_up_to, attached_write_ids
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.calls.txns import find_valid_write_ids
+from acidsql.metastore.partition_txns import refuse_writers
 from acidsql.metastore.rows.column_statistics import forget_columns_of_partitions
+from acidsql.metastore.rows.compactions import read_compactions
+from acidsql.metastore.rows.locks import select_locks
 from acidsql.metastore.rows.partitions import read_partitions
 from acidsql.metastore.rows.readers import any_readers, note_cleaned, txns_that_read
 from acidsql.metastore.rows.statistics import change_partitions, forget_statistics, partition_ids
 from acidsql.metastore.rows.storage import insert_bucketing
+from acidsql.metastore.rows.table_txns import forget_transactions
 from acidsql.metastore.rows.tables import update_table
-from acidsql.metastore.rows.txns import AbortReason, lowest_open_txn
+from acidsql.metastore.rows.txns import AbortReason, lowest_open_txn, valid_txns
 from acidsql.metastore.sql import Connection, insert, or_, select, update
 from acidsql.metastore.store import Store
-from acidsql.metastore.successors import begin_anew
+from acidsql.metastore.successors import begin_anew, end_here
 from acidsql.metastore.tables import PARTITIONS, SDS, TBLS
-from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS, TxnType
+from acidsql.metastore.txn_tables import (
+    HIVE_LOCKS,
+    TXN_COMPONENTS,
+    TXN_TO_WRITE_ID,
+    TXNS,
+    TxnType,
+)
+from acidsql.txn.compactions import CompactionState
+from acidsql.txn.locks import LockType
 from acidsql.txn.manager import OperationType, TxnState
 
 _BATCH = 500
@@ -54,6 +68,50 @@ def adopt(
     if after.bucketing is not None and before.bucketing is None:
         _insert_bucketing(connection, after)
     _forget_statistics(store, connection, after)
+
+
+def leave(store: Store, connection: Connection, before: Table, after: Table) -> None:
+    """Has a table of this warehouse give out no more ids, and nobody here write it: ``after`` is an
+    attached table, which tells which ids count. WriteConflictError while somebody uses the table,
+    or if other ids count by now.
+    """
+    name = before.name
+    refuse_writers(connection, name)
+    _refuse_readers(connection, before)
+    _refuse_others(connection, before)
+    if before.is_transactional:
+        now = find_valid_write_ids(connection, name, valid_txns(connection, None))
+        if now != attached_write_ids(after):
+            raise WriteConflictError(
+                f'table "{name}" was written to meanwhile', hint="Run the command again."
+            )
+        forget_transactions(connection, name)
+        end_here(connection, name)
+    update_table(connection, after)
+    _forget_statistics(store, connection, after)
+
+
+def _refuse_others(connection: Connection, table: Table) -> None:
+    """A table without transactions is written under locks alone; and a compaction publishes what it
+    has made when it ends.
+    """
+    locks = select_locks(
+        connection,
+        HIVE_LOCKS.c.HL_DB == table.name.database,
+        HIVE_LOCKS.c.HL_TABLE == table.name.table,
+    )
+    held = next((lock for lock in locks if lock.component.type is not LockType.SHARED_READ), None)
+    if held is not None:
+        raise WriteConflictError(
+            f'table "{table.name}" is locked by transaction txnid:{held.txn_id}',
+            hint="Run the command again when that has ended. SHOW LOCKS lists who uses it.",
+        )
+    for one in read_compactions(connection):
+        if one.request.table == table.name and one.state is CompactionState.WORKING:
+            raise WriteConflictError(
+                f'table "{table.name}" is being compacted',
+                hint="Run the command again when that has ended. SHOW COMPACTIONS tells.",
+            )
 
 
 def _refuse_readers(connection: Connection, table: Table) -> None:

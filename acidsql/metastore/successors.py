@@ -39,6 +39,11 @@ def begin_attached(connection: Connection, table: TableName) -> None:
     WriteConflictError as for ``begin_with``.
     """
     begin_with(connection, table, FIRST_WRITE_ID)
+    end_here(connection, table)
+
+
+def end_here(connection: Connection, table: TableName) -> None:
+    """Has a table give out no write ids any more: others do."""
     connection.execute(_FORGET, _named(table))
     first = {"NWI_DATABASE": table.database, "NWI_TABLE": table.table}
     connection.execute(_INSERT, {**first, "NWI_NEXT": ATTACHED_NEXT})

@@ -6,10 +6,11 @@ from typing import NoReturn
 
 from acidsql.errors import ParseError, UnsupportedStatementError
 from acidsql.parser import pieces
-from acidsql.parser.columns import column_definition
+from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     AddColumns,
+    AddConstraint,
     AddedPartition,
     AddPartitions,
     ChangeColumn,
@@ -17,6 +18,7 @@ from acidsql.parser.statements import (
     Compact,
     Concatenate,
     DropColumn,
+    DropConstraint,
     DropPartitions,
     PartitionSpec,
     RenamePartition,
@@ -159,6 +161,22 @@ def rename_table(node: Node, text: str) -> RenameTable:
     return RenameTable(span=node.span, name=name, new_name=new_name)
 
 
+def add_constraint(node: Node, text: str) -> AddConstraint:
+    constraint = node.node("table_constraint")
+    assert constraint is not None
+    return AddConstraint(
+        span=node.span,
+        name=pieces.table_name(node),
+        constraint=table_constraint(constraint, text),
+    )
+
+
+def drop_constraint(node: Node, text: str) -> DropConstraint:
+    return DropConstraint(
+        span=node.span, name=pieces.table_name(node), constraint=pieces.first_name(node)
+    )
+
+
 def set_location(node: Node, text: str) -> SetLocation:
     location = pieces.clause_string(node, "location")
     assert location is not None
@@ -195,5 +213,6 @@ def _unsupported(node: Node, rule: str, form: str, text: str) -> UnsupportedStat
 BUILDERS = (
     compact, set_table_properties, unset_table_properties, add_partitions, drop_partitions,
     rename_partition, add_columns, replace_columns, drop_column, change_column, rename_table,
-    set_location, concatenate, alter_otherwise, alter_partition_otherwise,
+    add_constraint, drop_constraint, set_location, concatenate, alter_otherwise,
+    alter_partition_otherwise,
 )  # fmt: skip

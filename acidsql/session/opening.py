@@ -98,6 +98,8 @@ def opened_store(
 
 def _opened_service(url: str, user: str, settings: Settings) -> SessionStore:
     """A Hive metastore. Conflicts are by its rule there: rows are not compared."""
+    from acidsql.metastore.hive.authorizers import REFUSE
+    from acidsql.metastore.hive.reaching import access_of
     from acidsql.metastore.hive.urls import parse_service, shown_servers
     from acidsql.metastore.hms.metastore import HiveMetastore
 
@@ -107,7 +109,8 @@ def _opened_service(url: str, user: str, settings: Settings) -> SessionStore:
     return HiveMetastore(
         shown_servers(servers, framed=framed),
         servers,
-        framed=framed,
+        access=access_of(settings, framed=framed),
         user=user,
         answer_seconds=settings.number("hive.metastore.client.socket.timeout"),
+        refuses_policies=lambda: settings.flag(REFUSE),
     )

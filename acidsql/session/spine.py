@@ -255,7 +255,7 @@ class Spine:
         if self.live is None:
             from acidsql.attach.sources.live import LiveTables
 
-            self.live = LiveTables(self.open_store)
+            self.live = LiveTables(self.open_store, self.settings)
         return self.live
 
     def run(self, plan: Plan, source: str) -> Result:
@@ -301,7 +301,7 @@ class Spine:
             case CatalogCommand(action=BoundAttachTable() as action) if mode is None:
                 from acidsql.attach.statements import explain_attach
 
-                return list(explain_attach(self.engine.files, action))
+                return list(explain_attach(self.engine.files, action, self.settings))
             case CatalogCommand(action=BoundAttachDatabase() as action) if mode is None:
                 from acidsql.attach.databases import explain_attach_database
 

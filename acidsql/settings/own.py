@@ -326,6 +326,53 @@ OWN: tuple[Setting, ...] = (
         honoured=True,
     ),
     Setting(
+        name="acidsql.kerberos.principal",
+        kind="text",
+        default="",
+        doc=(
+            "Who acidsql is for a Hive metastore with Kerberos: whose ticket of the cache, or whose"
+            " key of the keytab. `_HOST` is this host's full name. Empty takes the cache's own."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.kerberos.keytab",
+        kind="text",
+        default="",
+        doc=(
+            "The keytab of which tickets are got, and renewed; empty takes those of the ticket"
+            " cache, or of `KRB5_CLIENT_KTNAME`."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.metastore.password.file",
+        kind="text",
+        default="",
+        doc="A file with the password for a Hive metastore, which is read for each connection.",
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.metastore.jwt.file",
+        kind="text",
+        default="",
+        doc=(
+            "A file with the token (JWT) for a Hive metastore over HTTP, which is read for each"
+            " call; empty takes `HMS_JWT` of the environment."
+        ),
+        honoured=True,
+    ),
+    Setting(
+        name="acidsql.refuse.ranger",
+        kind="bool",
+        default="false",
+        doc=(
+            "Refuse the tables of a Hive metastore that has an authorizer, such as Ranger's, since"
+            " its policies do not reach acidsql."
+        ),
+        honoured=True,
+    ),
+    Setting(
         name="acidsql.shell.rows",
         kind="long",
         default="1000",

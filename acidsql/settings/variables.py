@@ -21,7 +21,8 @@ from acidsql.utf8 import check_text
 # its name.
 _HIDDEN = re.compile(
     r"passw(or)?d|pa?swd|secret|access.?key|account.?key|oauth2\.credential"
-    r"|^acidsql_metastore$",  # the URL may have a password
+    r"|^acidsql_metastore$"  # the URL may have a password
+    r"|^hms_jwt$|http\.additional\.headers$",
     re.IGNORECASE,
 )
 _SPACES = ("hivevar", "hiveconf", "system", "env", "metaconf")

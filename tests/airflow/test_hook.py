@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from acidsql import crash_points
 from acidsql.session import Session
+from tests.metastore.hms.service import HiveService
 
 pytestmark = [pytest.mark.airflow, pytest.mark.filterwarnings("default")]
 
@@ -332,3 +333,67 @@ def test_open_lineage_of_what_was_done_before(hook: Callable[..., Any]) -> None:
     last = hook(run_id="copy")
     last.run(statements.split(";"), parameters=[0])
     assert last.plans == []
+
+
+@pytest.fixture
+def metastore(airflow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The connection "hive" to a Hive metastore; its URL."""
+    served = HiveService(tmp_path / "hive")
+    extra = {"metastore": served.url, "settings": {"acidsql.engine": "local"}}
+    made = {"conn_type": "acidsql", "schema": "sales", "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_HIVE", json.dumps(made))
+    with Session(metastore=served.url) as session:
+        session.sql("CREATE DATABASE sales")
+    yield served.url
+    served.close()
+
+
+def test_a_connection_to_a_hive_metastore(metastore: str) -> None:
+    """Its tables are changed and read, by the hook and by SQLAlchemy's URL; they are known by the
+    metastore's name.
+    """
+    from acidsql.airflow.connections import Target
+    from acidsql.airflow.hook import AcidSqlHook
+
+    hook = AcidSqlHook("hive", idempotent=False)
+    hook.run(
+        "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true');"
+        "INSERT INTO t VALUES (1), (2); DELETE FROM t WHERE id = 1"
+    )
+    assert hook.get_records("SELECT * FROM t") == [(2,)]
+    with hook.get_sqlalchemy_engine().connect() as connected:
+        assert connected.exec_driver_sql("SELECT id FROM t").all() == [(2,)]
+    assert hook.test_connection() == (True, "Connection successfully tested")
+    assert Target.of(hook.connection).origin == metastore.replace("thrift", "hive")
+
+
+def test_runs_are_not_recorded_by_a_hive_metastore(metastore: str) -> None:
+    """A call that is to be done once is refused, with nothing done."""
+    from acidsql.airflow.hook import AcidSqlHook
+
+    AcidSqlHook("hive", idempotent=False).run("CREATE TABLE t (id INT) STORED AS ORC")
+    hook = AcidSqlHook("hive", run_id="once")
+    with pytest.raises(Exception, match="cannot record a task's run"):
+        hook.run("INSERT INTO t VALUES (1)")
+    assert AcidSqlHook("hive").get_records("SELECT * FROM t") == []
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"extra": {"warehouse": "/w"}}, "names a warehouse and a Hive metastore"),
+        ({"password": "p"}, "has a user or password"),
+        ({"login": "ann"}, "has a user or password"),
+    ],
+)
+def test_what_a_hive_metastore_does_not_take(
+    airflow: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], message: str
+) -> None:
+    """Is refused, and not ignored."""
+    from acidsql.airflow.hook import AcidSqlHook
+
+    extra = {"metastore": "thrift://a:9083,thrift://b:9083", **more.get("extra", {})}
+    made = {"conn_type": "acidsql", **more, "extra": extra}
+    monkeypatch.setenv("AIRFLOW_CONN_HIVE", json.dumps(made))
+    with pytest.raises(Exception, match=message):
+        AcidSqlHook("hive").get_conn()

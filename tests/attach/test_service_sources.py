@@ -20,6 +20,7 @@ from acidsql.attach.sources.service_urls import parse_service_url
 from acidsql.catalog.model import TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.session import Session
+from acidsql.settings import Settings
 from tests.attach.hive_metastore import HiveMetastore
 from tests.attach.hive_service import HiveService, serving
 from tests.attach.orders import (
@@ -105,7 +106,7 @@ def test_facts_are_those_of_a_dump(served_metastore: HiveMetastore) -> None:
 
 def told_by(metastore: HiveMetastore, name: TableName = ORDERS) -> TableFacts:
     assert metastore.service is not None
-    return ask_service(parse_service_url(metastore.service.url), name)
+    return ask_service(parse_service_url(metastore.service.url), name, Settings())
 
 
 def by_values(facts: TableFacts) -> TableFacts:

@@ -287,6 +287,7 @@ ALTERATIONS = st.one_of(
     build(ast.AddColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS), build(ast.ReplaceColumns, name=TABLES, columns=COLUMNS, cascade=FLAGS),
     build(ast.DropColumn, name=TABLES, column=NAMES, cascade=FLAGS),
     build(ast.ChangeColumn, name=TABLES, column=NAMES, definition=COLUMN, first=FLAGS, after=maybe(NAMES), cascade=FLAGS),
+    build(ast.AddConstraint, name=TABLES, constraint=TABLE_RULES), build(ast.DropConstraint, name=TABLES, constraint=NAMES),
     build(ast.RenameTable, name=TABLES, new_name=TABLES), build(ast.SetLocation, name=TABLES, location=TEXTS, partition=maybe(PARTITION)),
     build(ast.Concatenate, name=TABLES, partition=maybe(PARTITION)),
     build(

@@ -30,6 +30,7 @@ from acidsql.catalog.attached import (
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.errors import BindError, MetastoreError
+from acidsql.settings import Settings
 
 _KEPT = (OLD_EVENTS, MOVED)
 """What is found out once, when a table is attached."""
@@ -41,11 +42,12 @@ Source = DatabaseUrl | ServiceUrl
 
 class LiveTables:
     """The sources of one session's tables. It knows the passwords of those that it has attached,
-    which are kept nowhere else.
+    which are kept nowhere else; ``settings``: how services are reached.
     """
 
-    def __init__(self, open_store: Callable[[], Catalog]) -> None:
+    def __init__(self, open_store: Callable[[], Catalog], settings: Settings) -> None:
         self._open_store = open_store
+        self.settings = settings
         self._passwords: dict[str, Source] = {}
 
     def remember(self, source: Source) -> None:
@@ -69,7 +71,7 @@ class LiveTables:
         # a service tells no time; it is asked behind this moment
         now = store.clock() if isinstance(source, ServiceUrl) else None
         try:
-            facts = _facts(self._passwords.get(source.shown, source), source.table)
+            facts = self._facts(self._passwords.get(source.shown, source), source.table)
         except MetastoreError as error:
             error.detail = f"which rows of {table.name} count is asked for each statement"
             raise
@@ -86,20 +88,19 @@ class LiveTables:
         carried = dict.fromkeys(unfinished_txns(table), "")
         return with_txns(after, facts, TxnId(0), carried), partitions_of(facts, table)
 
+    def _facts(self, source: Source, name: TableName) -> TableFacts:
+        match source:
+            case ServiceUrl():
+                return ask_service(source, name, self.settings)
+            case DatabaseUrl():
+                with asking(source) as connection:
+                    hive = HiveTables(connection)
+                    return read_facts(hive, find_named(hive, name))
+
 
 def parse_source(text: str) -> Source:
     """BindError for what is wrong with the URL of a metastore or of its database."""
     return parse_service_url(text) if is_service(text) else parse_database_url(text)
-
-
-def _facts(source: Source, name: TableName) -> TableFacts:
-    match source:
-        case ServiceUrl():
-            return ask_service(source, name)
-        case DatabaseUrl():
-            with asking(source) as connection:
-                hive = HiveTables(connection)
-                return read_facts(hive, find_named(hive, name))
 
 
 def _check_same(table: Table, facts: TableFacts) -> None:

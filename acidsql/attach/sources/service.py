@@ -25,6 +25,7 @@ from acidsql.attach.sources.service_urls import ServiceUrl
 from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.metastore.embedded import current_user
+from acidsql.metastore.hive.authorizers import REFUSE, find_authorizer, refused_error
 from acidsql.metastore.hive.calls import (
     GET_OPEN_TXNS,
     GET_PARTITION_NAMES,
@@ -38,22 +39,45 @@ from acidsql.metastore.hive.calls import (
 from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
 from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
 from acidsql.metastore.hive.protocol import WireError
+from acidsql.metastore.hive.reaching import access_of
+from acidsql.metastore.hive.writing import GET_CONFIG_VALUE
+from acidsql.settings import Settings
 
 PARTITIONS_AT_ONCE = 500
 _ATTEMPTS = 3
 
 
-def ask_service(source: ServiceUrl, name: TableName) -> TableFacts:
-    """What the service knows of a table. BindError for one that is not there or cannot be attached;
-    MetastoreError if no server answers.
+def ask_service(source: ServiceUrl, name: TableName, settings: Settings) -> TableFacts:
+    """What the service knows of a table, reached as the settings say. BindError for one that is
+    not there or cannot be attached; MetastoreError if no server answers.
     """
+    access = access_of(settings, framed=source.framed)
+    refuses = settings.flag(REFUSE)
+
+    def ask(connection: Connection) -> TableFacts:
+        if refuses:
+            _check_policies(connection, source)
+        return read_facts(connection, name)
+
     return ask_first(
         source.servers,
-        lambda connection: read_facts(connection, name),
-        framed=source.framed,
-        user=current_user(),
+        ask,
+        access=access,
+        user=access.user(current_user()),
         shown=source.shown,
     )
+
+
+def _check_policies(connection: Connection, source: ServiceUrl) -> None:
+    """Raises NotSupportedError where an authorizer's policies may hold."""
+
+    def configured(name: str) -> str:
+        value: str = connection.call(GET_CONFIG_VALUE, name=name, defaultValue="")
+        return value
+
+    authorizer = find_authorizer(configured)
+    if authorizer is not None:
+        raise refused_error(f"the metastore {source.shown}", authorizer)
 
 
 def read_facts(connection: Connection, name: TableName) -> TableFacts:

@@ -11,7 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import CONVERSION_SEED, FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.catalog.attached import attached_write_ids, is_attached, is_overlay
+from acidsql.catalog.attached import (
+    attached_write_ids,
+    check_not_on_its_way,
+    is_attached,
+    is_overlay,
+)
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location
 from acidsql.catalog.partitions import default_location, name_of, own_directories
@@ -34,6 +39,7 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
+from acidsql.metastore.rows.constraints import change_constraints
 from acidsql.metastore.rows.kept import keep_at, move_kept
 from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
 from acidsql.metastore.rows.partitions import (
@@ -63,6 +69,7 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
+from acidsql.metastore.rows.taken import any_taken
 from acidsql.metastore.rows.txns import require_open
 from acidsql.metastore.sql import Connection, Row, delete, insert, select
 from acidsql.metastore.store import Store, insert_row
@@ -75,6 +82,8 @@ if TYPE_CHECKING:
 
 class EmbeddedCatalog:
     """Implements Catalog."""
+
+    moves_directories = False
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -171,6 +180,7 @@ class EmbeddedCatalog:
     ) -> Iterator[None]:
         from acidsql.metastore.adoption import adopt
 
+        check_not_on_its_way(after)
         with self._store.write() as connection:
             self._require_unchanged(connection, before)
             adopt(
@@ -182,6 +192,21 @@ class EmbeddedCatalog:
                 highest_txn=highest_txn,
             )
             yield
+
+    def leave_table(self, before: Table, after: Table) -> None:
+        """Has a table be ``after`` from now on, which is attached: nobody here writes it any more.
+        WriteConflictError while somebody uses it, or if it or its write ids are others by now.
+        """
+        from acidsql.metastore.adoption import leave
+
+        with self._store.write() as connection:
+            self._require_unchanged(connection, before)
+            leave(self._store, connection, before, after)
+
+    def has_taken_files(self, table: Table) -> bool:
+        """Whether COPY INTO .. ONCE has put files of its on record."""
+        with self._store.read() as connection:
+            return any_taken(connection, table.table_id)
 
     def refresh_attached(
         self, before: Table, after: Table, partitions: Sequence[Partition]
@@ -223,6 +248,11 @@ class EmbeddedCatalog:
         with self._store.write() as connection:
             return self._drop_table(connection, name)
 
+    def drop_on_its_way(self, name: TableName) -> None:
+        """Drops a table that another metastore has: see ``catalog.attached``."""
+        with self._store.write() as connection:
+            self._drop_table(connection, name, on_its_way=True)
+
     def alter_table(
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
     ) -> None:
@@ -231,6 +261,7 @@ class EmbeddedCatalog:
             update_table(connection, after)
             if after.bucketing != before.bucketing:
                 update_bucketing(connection, after)
+            change_constraints(connection, before, after)
             if after.is_transactional and not before.is_transactional:
                 # of a writer that had bound a table of that name, dropped since
                 forget_transactions(connection, after.name)
@@ -396,8 +427,12 @@ class EmbeddedCatalog:
         )
         return table_location(given_location(stored, self._store.warehouse), table)
 
-    def _drop_table(self, connection: Connection, name: TableName) -> Table:
+    def _drop_table(
+        self, connection: Connection, name: TableName, *, on_its_way: bool = False
+    ) -> Table:
         table = self._require_table(connection, name)
+        if not on_its_way:
+            check_not_on_its_way(table)
         partitions = read_partitions(connection, table.table_id, self._store.warehouse)
         readers = readers_of(connection, name)
         self._leave_directories(connection, own_directories(table, partitions), readers)

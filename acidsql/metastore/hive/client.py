@@ -22,7 +22,8 @@ from acidsql.metastore.hive.connection import (
     connect,
     reason_of,
 )
-from acidsql.metastore.hive.protocol import WireError
+from acidsql.metastore.hive.protocol import RefusedError, WireError
+from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hive.writing import GET_VERSION
 
 _MOST_IDLE = 4
@@ -38,21 +39,21 @@ class ServerFailedError(MetastoreError):
 
 
 class Client:
-    """Any thread may call it. ``shown``: how errors name the servers; ``user``: whom the metastore
-    acts for; ``answer_seconds``: how long an answer may take.
+    """Any thread may call it. ``access``: how the servers are reached; ``shown``: how errors name
+    them; ``user``: whom the metastore acts for; ``answer_seconds``: how long an answer may take.
     """
 
     def __init__(
         self,
         servers: Sequence[tuple[str, int]],
         *,
-        framed: bool,
+        access: Access,
         user: str,
         shown: str,
         answer_seconds: float,
     ) -> None:
         self._servers = list(servers)
-        self._framed = framed
+        self._access = access
         self._user = user
         self._answer_seconds = answer_seconds
         self._idle: list[Connection] = []
@@ -89,6 +90,8 @@ class Client:
                     detail=f"it is Hive {self.version}",
                 ) from error
             raise ServerFailedError(f"the metastore {self.shown}: {error}") from error
+        except RefusedError as error:
+            raise MetastoreError(f"the metastore {self.shown}: {error}") from error
         except (OSError, WireError) as error:
             raise LostError(
                 f"the metastore {self.shown} did not answer {method.name}: {reason_of(error)}"
@@ -120,7 +123,7 @@ class Client:
                 connection = connect(
                     host,
                     port,
-                    framed=self._framed,
+                    self._access,
                     user=self._user,
                     answer_seconds=self._answer_seconds,
                 )

@@ -1,4 +1,4 @@
-"""A connection to a server of Hive's metastore: a plain socket, and nobody waits for long.
+"""A connection to a server of Hive's metastore: one call at a time, and nobody waits for long.
 
 Several servers stand before one database, and any of them can be asked: whichever answers first in
 their order.
@@ -6,35 +6,21 @@ their order.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any, TypeVar
 
 from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.calls import FAILURE, SET_UGI, Method
-from acidsql.metastore.hive.protocol import (
-    MESSAGE_BYTES,
-    Decoder,
-    MessageType,
-    WireError,
-    encode_call,
-    foreign_speech,
-)
+from acidsql.metastore.hive.channels import Channel
+from acidsql.metastore.hive.protocol import Decoder, MessageType, WireError, encode_call
+from acidsql.metastore.hive.reaching import Access, open_channel
+from acidsql.metastore.hive.writing import GET_VERSION
 
-CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 UNKNOWN_METHOD = 1
 """The type of a failure: Thrift's TApplicationException.UNKNOWN_METHOD."""
-_CHUNK = 1 << 18
 _LONGEST_REASON = 500
-_CLOSED = "it closed the connection within its answer"
-_CLOSED_AT_ONCE = (
-    "it closed the connection without an answer, as one does that wants Kerberos, TLS, Thrift's"
-    " compact protocol, or framed messages (?framed=true)"
-)
-
 Answer = TypeVar("Answer")
 
 
@@ -58,34 +44,27 @@ class FailedThereError(WireError):
 
 
 class Connection:
-    """A socket on which one call is made at a time. OSError and WireError end it, but
+    """A channel on which one call is made at a time. OSError and WireError end it, but
     FailedThereError.
     """
 
-    def __init__(
-        self, connected: socket.socket, *, framed: bool, answer_seconds: float | None = None
-    ) -> None:
-        self._socket = connected
-        self._framed = framed
-        self._answer_seconds = ANSWER_SECONDS if answer_seconds is None else answer_seconds
+    def __init__(self, channel: Channel, *, answer_seconds: float) -> None:
+        self._channel = channel
+        self._answer_seconds = answer_seconds
         self._sequence = 0
-        self._deadline = 0.0
-        self._answers = False
 
     def call(self, method: Method, **arguments: Any) -> Any:
         """The result of a method. DeclaredError for an exception that it declares."""
         self._sequence += 1
         message = encode_call(method.name, self._sequence, method.arguments, arguments)
-        if self._framed:
-            message = len(message).to_bytes(4, "big") + message
-        self._deadline, self._answers = monotonic() + self._answer_seconds, False
-        self._send(message)
-        decoder = Decoder(self._receive_frame if self._framed else self._receive)
+        self._channel.send(message, self._answer_seconds)
+        decoder = Decoder(self._channel.receive)
         kind, name, sequence = decoder.head()
         if (name, sequence) != (method.name, self._sequence):
             raise WireError(f'it answers another call: "{name[:40]}"')
         if kind == MessageType.EXCEPTION:
             failure = decoder.value(FAILURE)
+            self._end(decoder)
             raise FailedThereError(
                 f"{method.name} failed there: {_one_line(failure.get('message', ''))}",
                 is_unknown=failure.get("type") == UNKNOWN_METHOD,
@@ -93,8 +72,7 @@ class Connection:
         if kind != MessageType.REPLY:
             raise WireError("what it answers is no answer")
         answer = decoder.value(method.answer)
-        if decoder.has_more:
-            raise WireError("its answer does not end where it should")
+        self._end(decoder)
         for declared in method.errors.values():
             if declared in answer:
                 raise DeclaredError(declared, _one_line(answer[declared].get("message", "")))
@@ -104,64 +82,26 @@ class Connection:
             raise WireError(f"{method.name} has no result")
         return answer["success"]
 
+    def _end(self, decoder: Decoder) -> None:
+        if decoder.has_more:
+            raise WireError("its answer does not end where it should")
+        self._channel.end()
+
     @property
     def is_closed_there(self) -> bool:
         """Whether the server has closed it, or said something that nobody asked for, since."""
-        try:
-            self._socket.settimeout(0)
-            self._socket.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return False
-        except OSError:
-            pass
-        return True
+        return self._channel.is_closed_there
 
     def close(self) -> None:
-        self._socket.close()
-
-    def _wait(self) -> None:
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._socket.settimeout(left)
-
-    def _send(self, message: bytes) -> None:
-        self._wait()
-        try:
-            self._socket.sendall(message)
-        except ConnectionError as error:
-            raise ConnectionError(_CLOSED_AT_ONCE) from error
-
-    def _receive(self, size: int = _CHUNK) -> bytes:
-        self._wait()
-        try:
-            received = self._socket.recv(size)
-        except ConnectionError:
-            received = b""
-        if not received:
-            raise ConnectionError(_CLOSED if self._answers else _CLOSED_AT_ONCE)
-        self._answers = True
-        return received
-
-    def _receive_frame(self) -> bytes:
-        head = self._receive_exactly(4)
-        size = int.from_bytes(head, "big")
-        if not 0 < size <= MESSAGE_BYTES:
-            raise WireError(foreign_speech(head) or f"it sends a frame of {size} bytes")
-        return self._receive_exactly(size)
-
-    def _receive_exactly(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size:
-            parts.append(self._receive(min(size, _CHUNK)))
-            size -= len(parts[-1])
-        return b"".join(parts)
+        self._channel.close()
 
 
 @contextmanager
-def connected(host: str, port: int, *, framed: bool, user: str) -> Iterator[Connection]:
+def connected(
+    host: str, port: int, access: Access, *, user: str, answer_seconds: float
+) -> Iterator[Connection]:
     """A connection on which the metastore acts for a user. It is closed behind the block."""
-    connection = connect(host, port, framed=framed, user=user)
+    connection = connect(host, port, access, user=user, answer_seconds=answer_seconds)
     try:
         yield connection
     finally:
@@ -169,14 +109,23 @@ def connected(host: str, port: int, *, framed: bool, user: str) -> Iterator[Conn
 
 
 def connect(
-    host: str, port: int, *, framed: bool, user: str, answer_seconds: float | None = None
+    host: str, port: int, access: Access, *, user: str, answer_seconds: float
 ) -> Connection:
     """A connection as ``connected`` gives one, which its user closes."""
-    opened = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
-    connection = Connection(opened, framed=framed, answer_seconds=answer_seconds)
+
+    def opened() -> Connection:
+        channel = open_channel(host, port, access, user=user, seconds=answer_seconds)
+        return Connection(channel, answer_seconds=answer_seconds)
+
+    connection = opened()
     try:
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.call(SET_UGI, user_name=user, group_names=[])
+        if access.http is not None:
+            connection.call(GET_VERSION)  # it lets us in, or not
+            if connection.is_closed_there:  # as behind each answer of some
+                connection.close()
+                connection = opened()
+        elif access.login is None:
+            connection.call(SET_UGI, user_name=user, group_names=[])
     except BaseException:
         connection.close()
         raise
@@ -187,7 +136,7 @@ def ask_first(
     servers: Sequence[tuple[str, int]],
     ask: Callable[[Connection], Answer],
     *,
-    framed: bool,
+    access: Access,
     user: str,
     shown: str,
 ) -> Answer:
@@ -197,7 +146,9 @@ def ask_first(
     failures: list[str] = []
     for host, port in servers:
         try:
-            with connected(host, port, framed=framed, user=user) as connection:
+            with connected(
+                host, port, access, user=user, answer_seconds=ANSWER_SECONDS
+            ) as connection:
                 return ask(connection)
         except (OSError, WireError) as error:
             failures.append(f"{host}:{port}: {reason_of(error)}")
@@ -217,4 +168,9 @@ def reason_of(error: Exception) -> str:
     """What is wrong with a connection, in words."""
     if isinstance(error, TimeoutError):
         return "it does not answer in time"
+    unproven: str | None = getattr(error, "verify_message", None)
+    if unproven:
+        return f"TLS does not trust it: {unproven}"
+    if hasattr(error, "library") and hasattr(error, "reason"):
+        return f"no TLS comes about: {error.reason}"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -25,10 +25,15 @@ _TOO_LONG = "its answer is longer than any that is read"
 _VERSION = 0x8001_0000
 _I16, _I32, _I64 = Packer(">h"), Packer(">i"), Packer(">q")
 _COUNT = Packer(">I")
+_F64 = Packer(">d")
 
 
 class WireError(Exception):
     """What came is no message of the protocol, or not the one that was waited for."""
+
+
+class RefusedError(WireError):
+    """The server does not let us in, and has done nothing."""
 
 
 class Code(IntEnum):
@@ -55,7 +60,7 @@ class MessageType(IntEnum):
 
 
 _SIZES = {Code.BOOL: 1, Code.BYTE: 1, Code.DOUBLE: 8, Code.I16: 2, Code.I32: 4, Code.I64: 8}
-_PACKERS = {Code.I16: _I16, Code.I32: _I32, Code.I64: _I64}
+_PACKERS = {Code.I16: _I16, Code.I32: _I32, Code.I64: _I64, Code.DOUBLE: _F64}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,7 @@ BOOL = Scalar(code=Code.BOOL)
 I16 = Scalar(code=Code.I16)
 I32 = Scalar(code=Code.I32)
 I64 = Scalar(code=Code.I64)
+DOUBLE = Scalar(code=Code.DOUBLE)
 
 
 # ---- writing
@@ -297,11 +303,14 @@ def _text(encoded: bytes) -> str:
 def foreign_speech(first: bytes) -> str | None:
     """What a server speaks that begins with four bytes that are no message; None if unknown."""
     if first[0] in (1, 2, 3, 4, 5) and first[1] == 0:
-        return "it wants SASL (Kerberos or a password), which is not spoken here"
+        return (
+            "it wants SASL (Kerberos: hive.metastore.sasl.enabled, or a password:"
+            " metastore.client.auth.mode=plain)"
+        )
     if first[:2] == b"\x15\x03":
-        return "it wants TLS, which is not spoken here"
+        return "it wants TLS: hive.metastore.use.SSL"
     if first == b"HTTP":
-        return "it speaks HTTP, and only Thrift's binary transport is spoken here"
+        return "it speaks HTTP: metastore.client.thrift.transport.mode=http"
     if first[0] == 0x82:
         return "it speaks Thrift's compact protocol, and only the binary one is spoken here"
     return None

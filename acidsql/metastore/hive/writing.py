@@ -18,7 +18,10 @@ from acidsql.metastore.hive.calls import (
     struct_of,
 )
 from acidsql.metastore.hive.protocol import (
+    BINARY,
     BOOL,
+    DOUBLE,
+    I16,
     I32,
     I64,
     TEXT,
@@ -79,6 +82,14 @@ CREATE_DATABASE = _method(
     INVALID_OBJECT,
     META_EXCEPTION,
     database=(1, DATABASE),
+)
+ALTER_DATABASE = _method(
+    "alter_database",
+    None,
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    dbname=(1, TEXT),
+    db=(2, DATABASE),
 )
 DROP_DATABASE = _method(
     "drop_database",
@@ -217,6 +228,43 @@ def _constraint(name: str, expression: str | None) -> Struct:
 NOT_NULL = ListOf(item=_constraint("nn_name", None))
 DEFAULT = ListOf(item=_constraint("dc_name", "default_value"))
 CHECK = ListOf(item=_constraint("dc_name", "check_expression"))
+_FLAGS = ("enable_cstr", "validate_cstr", "rely_cstr")
+
+
+def _numbered(names: str, **odd: Kind) -> Struct:
+    """The struct of a part of a key: texts by their order, but for those that are ``odd``."""
+    kinds: dict[str, Kind] = dict.fromkeys(_FLAGS, BOOL) | odd
+    return struct_of(
+        **{
+            name: (number, kinds.get(name, TEXT))
+            for number, name in enumerate(names.split(), start=1)
+        }
+    )
+
+
+PRIMARY_KEY = ListOf(
+    item=_numbered(
+        "table_db table_name column_name key_seq pk_name enable_cstr validate_cstr rely_cstr"
+        " catName",
+        key_seq=I32,
+    )
+)
+FOREIGN_KEY = ListOf(
+    item=_numbered(
+        "pktable_db pktable_name pkcolumn_name fktable_db fktable_name fkcolumn_name key_seq"
+        " update_rule delete_rule fk_name pk_name enable_cstr validate_cstr rely_cstr catName",
+        key_seq=I32,
+        update_rule=I32,
+        delete_rule=I32,
+    )
+)
+UNIQUE = ListOf(
+    item=_numbered(
+        "catName table_db table_name column_name key_seq uk_name enable_cstr validate_cstr"
+        " rely_cstr",
+        key_seq=I32,
+    )
+)
 _CREATE_ERRORS = (ALREADY_EXISTS, INVALID_OBJECT, META_EXCEPTION, NO_SUCH_OBJECT)
 CREATE_TABLE = _method(
     "create_table_with_environment_context",
@@ -231,6 +279,9 @@ CREATE_CONSTRAINED = _method(
     None,
     *_CREATE_ERRORS,
     tbl=(1, WHOLE_TABLE),
+    primaryKeys=(2, PRIMARY_KEY),
+    foreignKeys=(3, FOREIGN_KEY),
+    uniqueConstraints=(4, UNIQUE),
     notNullConstraints=(5, NOT_NULL),
     defaultConstraints=(6, DEFAULT),
     checkConstraints=(7, CHECK),
@@ -239,6 +290,9 @@ CREATE_CONSTRAINED = _method(
 _CREATE_REQUEST = struct_of(
     table=(1, WHOLE_TABLE),
     envContext=(2, CONTEXT),
+    primaryKeys=(3, PRIMARY_KEY),
+    foreignKeys=(4, FOREIGN_KEY),
+    uniqueConstraints=(5, UNIQUE),
     notNullConstraints=(6, NOT_NULL),
     defaultConstraints=(7, DEFAULT),
     checkConstraints=(8, CHECK),
@@ -294,26 +348,53 @@ ALTER_TABLE_REQ = _method(
 )
 """Hive 4 has it."""
 
-# ---- constraints that are enforced
+# ---- constraints
 
 _TABLE_OF = struct_of(catName=(1, TEXT), db_name=(2, TEXT), tbl_name=(3, TEXT))
+_KEYS_OF = struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), catName=(3, TEXT))
+_CHILD_OF = struct_of(foreign_db_name=(3, TEXT), foreign_tbl_name=(4, TEXT), catName=(5, TEXT))
 
 
-def _constraints(name: str, kind: ListOf) -> Method:
-    return _method(
-        name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, _TABLE_OF)
-    )
+def _constraints(name: str, kind: ListOf, of: Struct = _TABLE_OF) -> Method:
+    return _method(name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, of))
 
 
+def _add_constraint(name: str, columns: str, kind: ListOf) -> Method:
+    request = struct_of(**{columns: (1, kind)})
+    return _method(name, None, NO_SUCH_OBJECT, META_EXCEPTION, req=(1, request))
+
+
+GET_PRIMARY_KEYS = _constraints("get_primary_keys", PRIMARY_KEY, _KEYS_OF)
+GET_FOREIGN_KEYS = _constraints("get_foreign_keys", FOREIGN_KEY, _CHILD_OF)
+GET_UNIQUE = _constraints("get_unique_constraints", UNIQUE)
 GET_NOT_NULL = _constraints("get_not_null_constraints", NOT_NULL)
 GET_DEFAULT = _constraints("get_default_constraints", DEFAULT)
 GET_CHECK = _constraints("get_check_constraints", CHECK)
+ADD_PRIMARY_KEY = _add_constraint("add_primary_key", "primaryKeyCols", PRIMARY_KEY)
+ADD_FOREIGN_KEY = _add_constraint("add_foreign_key", "foreignKeyCols", FOREIGN_KEY)
+ADD_UNIQUE = _add_constraint("add_unique_constraint", "uniqueConstraintCols", UNIQUE)
+ADD_CHECK = _add_constraint("add_check_constraint", "checkConstraintCols", CHECK)
+DROP_CONSTRAINT = _method(
+    "drop_constraint",
+    None,
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    req=(
+        1,
+        struct_of(
+            dbname=(1, TEXT), tablename=(2, TEXT), constraintname=(3, TEXT), catName=(4, TEXT)
+        ),
+    ),
+)
 GET_ALL_CONSTRAINTS = _method(
     "get_all_table_constraints",
     struct_of(
         allTableConstraints=(
             1,
             struct_of(
+                primaryKeys=(1, PRIMARY_KEY),
+                foreignKeys=(2, FOREIGN_KEY),
+                uniqueConstraints=(3, UNIQUE),
                 notNullConstraints=(4, NOT_NULL),
                 defaultConstraints=(5, DEFAULT),
                 checkConstraints=(6, CHECK),
@@ -324,7 +405,7 @@ GET_ALL_CONSTRAINTS = _method(
     NO_SUCH_OBJECT,
     request=(1, struct_of(dbName=(1, TEXT), tblName=(2, TEXT), catName=(3, TEXT))),
 )
-"""Hive 4 has it: one call in place of three."""
+"""Hive 4 has it: one call in place of six."""
 
 # ---- partitions
 
@@ -421,6 +502,35 @@ ALTER_PARTITIONS_REQ = _method(
             environmentContext=(5, CONTEXT),
             writeId=(6, I64),
             validWriteIdList=(7, TEXT),
+        ),
+    ),
+)
+"""Hive 4 has it."""
+
+_RENAME_ERRORS = (INVALID_OPERATION, META_EXCEPTION)
+RENAME_PARTITION = _method(
+    "rename_partition",
+    None,
+    *_RENAME_ERRORS,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    part_vals=(3, TEXTS),
+    new_part=(4, WHOLE_PARTITION),
+)
+"""Hive 3 has it."""
+RENAME_PARTITION_REQ = _method(
+    "rename_partition_req",
+    struct_of(),
+    *_RENAME_ERRORS,
+    req=(
+        1,
+        struct_of(
+            catName=(1, TEXT),
+            dbName=(2, TEXT),
+            tableName=(3, TEXT),
+            partVals=(4, TEXTS),
+            newPart=(5, WHOLE_PARTITION),
+            validWriteIdList=(6, TEXT),
         ),
     ),
 )
@@ -679,3 +789,122 @@ UPDATE_COMPACTOR_STATE = _method(
 MARK_COMPACTED = _method("mark_compacted", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
 MARK_REFUSED = _method("mark_refused", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
 MARK_FAILED = _method("mark_failed", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
+
+# ---- tables of another store
+
+GET_DB_UUID = _method("get_metastore_db_uuid", TEXT, META_EXCEPTION)
+"""What tells a metastore from every other one, whichever of its servers is asked."""
+REPL_TBL_WRITEID_STATE = _method(
+    "repl_tbl_writeid_state",
+    None,
+    rqst=(
+        1,
+        struct_of(
+            validWriteIdlist=(1, TEXT),
+            user=(2, TEXT),
+            hostName=(3, TEXT),
+            dbName=(4, TEXT),
+            tableName=(5, TEXT),
+        ),
+    ),
+)
+"""Says at which write id a table goes on; passed over where one was given out already."""
+SEED_TXN_ID = _method("seed_txn_id", None, META_EXCEPTION, rqst=(1, struct_of(seedTxnId=(1, I64))))
+"""Hive 4 has it: the next transaction gets this id."""
+GET_MAX_WRITE_ID = _method(
+    "get_max_allocated_table_write_id",
+    struct_of(maxWriteId=(1, I64)),
+    META_EXCEPTION,
+    rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT))),
+)
+"""Hive 4 has it. Of Hive 3 the lists of valid write ids tell it."""
+
+# ---- statistics of columns
+
+
+def _measured(*first: tuple[str, Kind], distinct: bool = True) -> Struct:
+    """The numbers of a column of some types: these, how many NULLs, how many different values."""
+    counts = ("numNulls", "numDVs") if distinct else ("numNulls",)
+    fields = [*first, *((name, I64) for name in counts)]
+    return struct_of(**{name: (number, kind) for number, (name, kind) in enumerate(fields, 1)})
+
+
+def _ends(kind: Kind) -> Struct:
+    return _measured(("lowValue", kind), ("highValue", kind))
+
+
+_LENGTHS: tuple[tuple[str, Kind], ...] = (("maxColLen", I64), ("avgColLen", DOUBLE))
+COLUMN_DATA = struct_of(
+    booleanStats=(1, _measured(("numTrues", I64), ("numFalses", I64), distinct=False)),
+    longStats=(2, _ends(I64)),
+    doubleStats=(3, _ends(DOUBLE)),
+    stringStats=(4, _measured(*_LENGTHS)),
+    binaryStats=(5, _measured(*_LENGTHS, distinct=False)),
+    decimalStats=(6, _ends(struct_of(unscaled=(1, BINARY), scale=(3, I16)))),
+    dateStats=(7, _ends(struct_of(daysSinceEpoch=(1, I64)))),
+    timestampStats=(8, _ends(struct_of(secondsSinceEpoch=(1, I64)))),
+)
+"""One of these is there. Hive 3 has no ``timestampStats``: there it is ``longStats``."""
+COLUMN_OBJECT = struct_of(colName=(1, TEXT), colType=(2, TEXT), statsData=(3, COLUMN_DATA))
+SET_COLUMN_STATISTICS = _method(
+    "set_aggr_stats_for",
+    BOOL,
+    NO_SUCH_OBJECT,
+    INVALID_OBJECT,
+    META_EXCEPTION,
+    "InvalidInputException",
+    request=(
+        1,
+        struct_of(
+            colStats=(
+                1,
+                ListOf(
+                    item=struct_of(
+                        statsDesc=(
+                            1,
+                            struct_of(
+                                isTblLevel=(1, BOOL),
+                                dbName=(2, TEXT),
+                                tableName=(3, TEXT),
+                                partName=(4, TEXT),
+                                lastAnalyzed=(5, I64),
+                                catName=(6, TEXT),
+                            ),
+                        ),
+                        statsObj=(2, ListOf(item=COLUMN_OBJECT)),
+                        engine=(4, TEXT),
+                    )
+                ),
+            ),
+            needMerge=(2, BOOL),
+            writeId=(3, I64),
+            validWriteIdList=(4, TEXT),
+            engine=(5, TEXT),
+        ),
+    ),
+)
+_OF_TABLE_STATISTICS: dict[str, tuple[int, Kind]] = {
+    "dbName": (1, TEXT),
+    "tblName": (2, TEXT),
+    "colNames": (3, TEXTS),
+}
+_COLUMN_OBJECTS = ListOf(item=COLUMN_OBJECT)
+GET_TABLE_STATISTICS = _method(
+    "get_table_statistics_req",
+    struct_of(tableStats=(1, _COLUMN_OBJECTS)),
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    request=(1, struct_of(**_OF_TABLE_STATISTICS, catName=(4, TEXT), engine=(6, TEXT))),
+)
+GET_PARTITION_STATISTICS = _method(
+    "get_partitions_statistics_req",
+    struct_of(partStats=(1, MapOf(key=TEXT, value=_COLUMN_OBJECTS))),
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    request=(
+        1,
+        struct_of(
+            **_OF_TABLE_STATISTICS, partNames=(4, TEXTS), catName=(5, TEXT), engine=(7, TEXT)
+        ),
+    ),
+)

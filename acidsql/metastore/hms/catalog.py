@@ -20,6 +20,7 @@ from acidsql.catalog.attached import is_attached, is_overlay
 from acidsql.catalog.model import (
     DEFAULT_DATABASE,
     Constraint,
+    ConstraintKind,
     Database,
     Partition,
     Table,
@@ -53,12 +54,17 @@ from acidsql.metastore.hive.calls import (
     NO_SUCH_OBJECT,
 )
 from acidsql.metastore.hive.writing import (
+    ADD_CHECK,
+    ADD_FOREIGN_KEY,
     ADD_PARTITIONS,
+    ADD_PRIMARY_KEY,
+    ADD_UNIQUE,
     ALREADY_EXISTS,
     CREATE_CONSTRAINED,
     CREATE_DATABASE,
     CREATE_TABLE,
     CREATE_TABLE_REQ,
+    DROP_CONSTRAINT,
     DROP_DATABASE,
     DROP_PARTITION,
     DROP_TABLE,
@@ -68,17 +74,22 @@ from acidsql.metastore.hive.writing import (
     GET_CHECK,
     GET_DATABASE,
     GET_DEFAULT,
+    GET_FOREIGN_KEYS,
     GET_NOT_NULL,
     GET_PARTITION_FACTS,
+    GET_PRIMARY_KEYS,
     GET_TABLES_BY_TYPE,
     GET_TABLES_WITH_LOCATION,
+    GET_UNIQUE,
+    RENAME_PARTITION,
+    RENAME_PARTITION_REQ,
     TRANSLATE_TABLE,
 )
+from acidsql.metastore.hms.analyzing import HiveAnalyzing
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.statistics import AT_ONCE
 from acidsql.metastore.hms.tables import (
     CATALOG,
-    ENFORCED,
     Struct,
     constraint_structs,
     constraints_of,
@@ -91,7 +102,6 @@ from acidsql.metastore.hms.tables import (
     table_of,
     table_struct,
 )
-from acidsql.metastore.hms.txns import HiveTxns
 from acidsql.txn.manager import OperationType, TxnComponent
 
 _TABLES_AT_ONCE = 200
@@ -99,8 +109,10 @@ _OF_LOCATION = ["dbName", "tableName", "tableType", "sd.location"]
 """What is asked of each of many tables: a sixth of the time that whole ones took."""
 
 
-class HiveCatalog(HiveTxns):
+class HiveCatalog(HiveAnalyzing):
     """Implements Catalog."""
+
+    moves_directories = True
 
     # ---- databases
 
@@ -193,9 +205,6 @@ class HiveCatalog(HiveTxns):
         it is.
         """
         database = self._require_database(table.name.database)
-        keys = [str(one.kind) for one in table.constraints if one.kind not in ENFORCED]
-        if keys:
-            self._cannot(f"be given keys by acidsql: {', '.join(keys)}", "make the table in Hive")
         is_view = table.kind is TableKind.VIEW
         location = table.location or table_location(database.location, table.name.table)
         prepared = replace(
@@ -209,7 +218,7 @@ class HiveCatalog(HiveTxns):
         return prepared
 
     def _creation(self, table: Table) -> dict[str, Any]:
-        struct, constraints = table_struct(table), constraint_structs(table)
+        struct, constraints = table_struct(table), constraint_structs(table.name, table.constraints)
         if self.is_hive_3:
             return {"tbl": struct} | constraints
         request = {
@@ -311,6 +320,7 @@ class HiveCatalog(HiveTxns):
         )
 
     def find_table(self, name: TableName) -> Table | None:
+        self._check_policies()
         struct = self._whole_table(name)
         if struct is None:
             return None
@@ -318,18 +328,29 @@ class HiveCatalog(HiveTxns):
         return table_of(struct, () if is_view else self._constraints(name))
 
     def _constraints(self, name: TableName) -> tuple[Constraint, ...]:
-        """The constraints that are enforced for rows that are written."""
         if not self.is_hive_3:
             of_table = {"dbName": name.database, "tblName": name.table, "catName": CATALOG}
             answer = self._ask_for(GET_ALL_CONSTRAINTS, request=of_table) or {}
-            by_kind = answer.get("allTableConstraints", {})
-            return constraints_of(*(by_kind.get(kind, []) for kind, _, _ in ENFORCED.values()))
+            return constraints_of(answer.get("allTableConstraints", {}))
         request = {"catName": CATALOG, "db_name": name.database, "tbl_name": name.table}
-        not_null, defaults, checks = (
-            (self._ask_for(method, request=request) or {}).get("all", [])
-            for method in (GET_NOT_NULL, GET_DEFAULT, GET_CHECK)
+        child = {
+            "catName": CATALOG,
+            "foreign_db_name": name.database,
+            "foreign_tbl_name": name.table,
+        }
+        return constraints_of(
+            {
+                fields: (self._ask_for(method, request=of) or {}).get("all", [])
+                for fields, method, of in (
+                    ("primaryKeys", GET_PRIMARY_KEYS, request),
+                    ("foreignKeys", GET_FOREIGN_KEYS, child),
+                    ("uniqueConstraints", GET_UNIQUE, request),
+                    ("notNullConstraints", GET_NOT_NULL, request),
+                    ("defaultConstraints", GET_DEFAULT, request),
+                    ("checkConstraints", GET_CHECK, request),
+                )
+            }
         )
-        return constraints_of(not_null, defaults, checks)
 
     def _require_table(self, name: TableName) -> Table:
         table = self.find_table(name)
@@ -352,7 +373,8 @@ class HiveCatalog(HiveTxns):
         if move is not None:
             self._cannot("move the files of a table along with its entry")
         if after.constraints != before.constraints:
-            self._cannot("have constraints changed by acidsql")
+            self._change_constraints(before, after)
+            return
         struct = table_struct(after, self._require_unchanged(before))
         if not before.is_transactional or self.is_hive_3:
             self._write_table(before.name, struct, None)
@@ -360,10 +382,40 @@ class HiveCatalog(HiveTxns):
         with self._own_txn() as txn_id:
             self._write_table(before.name, struct, txn_id)
 
+    def _change_constraints(self, before: Table, after: Table) -> None:
+        """Adds and drops constraints: each is a call of its own, and a statement has one."""
+        if replace(after, constraints=before.constraints) != before:
+            self._cannot(
+                "change a table together with its constraints",
+                "a constraint speaks of a column that is changed: DROP CONSTRAINT before",
+            )
+        self._require_unchanged(before)
+        for one in before.constraints:
+            if one not in after.constraints:
+                request = {
+                    "dbname": before.name.database,
+                    "tablename": before.name.table,
+                    "constraintname": one.name,
+                    "catName": CATALOG,
+                }
+                self._ask(DROP_CONSTRAINT, req=request)
+        for one in after.constraints:
+            if one not in before.constraints:
+                method, columns = _ADDED[one.kind]
+                (structs,) = constraint_structs(before.name, [one]).values()
+                self._ask(method, req={columns: structs})
+
     def rename_table(
         self, before: Table, after: Table, *, move: Callable[[], None] | None = None
     ) -> None:
-        self._cannot("have a table renamed by acidsql", "ALTER TABLE .. RENAME TO in Hive does it")
+        """Renames a table, and what transactions know of it; the metastore moves its directory and
+        those of its partitions where its database gives it. Hive: HiveAlterHandler.alterTable.
+        """
+        if self.find_table(after.name) is not None:
+            raise AlreadyExistsError(f"new table {after.name} already exists")
+        struct = self._require_unchanged(before)
+        sent = table_struct(replace(after, location=before.location), struct)
+        self._write_table(before.name, sent, None)
 
     def exchange_tables(self, before: Table, aside: TableName, new: Table) -> None:
         self._cannot("exchange two tables in one step", "DROP the table, and CREATE it anew")
@@ -472,7 +524,34 @@ class HiveCatalog(HiveTxns):
         *,
         move: Callable[[], None] | None = None,
     ) -> None:
-        self._cannot("have a partition renamed or moved by acidsql", "ALTER TABLE in Hive does it")
+        if before.values == after.values:
+            self._cannot("have a partition moved by acidsql", "ALTER TABLE in Hive does it")
+        self._require_unchanged(table)
+        structs = self._whole_partitions(table.name, [name_of(table, before)])
+        if not structs or partition_of(structs[0]) != before:
+            raise changed_meanwhile(table.name)
+        if self._partitions(table, [after]):
+            raise AlreadyExistsError(f"partition {name_of(table, after)} already exists")
+        sent = structs[0] | {"values": list(after.values)}
+        if self.is_hive_3:
+            self._ask(
+                RENAME_PARTITION,
+                db_name=table.name.database,
+                tbl_name=table.name.table,
+                part_vals=list(before.values),
+                new_part=sent,
+            )
+            return
+        request = {
+            "catName": CATALOG,
+            "dbName": table.name.database,
+            "tableName": table.name.table,
+            "partVals": list(before.values),
+            "newPart": sent,
+        }
+        if table.is_transactional:
+            request["validWriteIdList"] = str(self.valid_write_ids(table.name, self.valid_txns()))
+        self._ask(RENAME_PARTITION_REQ, req=request)
 
     def list_partitions(
         self, table: Table, among: NameRanges | None = None
@@ -523,6 +602,15 @@ class HiveCatalog(HiveTxns):
 
     def clock(self) -> int:
         return int(time.time() * 1000)
+
+
+_ADDED = {
+    ConstraintKind.PRIMARY_KEY: (ADD_PRIMARY_KEY, "primaryKeyCols"),
+    ConstraintKind.FOREIGN_KEY: (ADD_FOREIGN_KEY, "foreignKeyCols"),
+    ConstraintKind.UNIQUE: (ADD_UNIQUE, "uniqueConstraintCols"),
+    ConstraintKind.CHECK: (ADD_CHECK, "checkConstraintCols"),
+}
+"""The kinds that ALTER TABLE adds."""
 
 
 def _directories(database: Struct | None) -> list[str]:

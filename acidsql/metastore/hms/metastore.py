@@ -6,17 +6,19 @@ those of the metastore, which Hive and others use at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
 from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.metastore.hive.client import Client
+from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hms.leftovers import HiveLeftovers
+from acidsql.metastore.hms.migration import HiveMigration
 from acidsql.metastore.hms.workers import HiveWorkers
 
 
-class HiveMetastore(HiveWorkers, HiveLeftovers):
+class HiveMetastore(HiveWorkers, HiveMigration, HiveLeftovers):
     """``metastore``: the URL it was opened by. Implements what a session asks of its store. The
     version is asked for at once: MetastoreError if no server answers, NotSupportedError before Hive
     3.
@@ -27,18 +29,20 @@ class HiveMetastore(HiveWorkers, HiveLeftovers):
         metastore: str,
         servers: Sequence[tuple[str, int]],
         *,
-        framed: bool,
+        access: Access,
         user: str,
         answer_seconds: float,
+        refuses_policies: Callable[[], bool] = lambda: False,
     ) -> None:
+        user = access.user(user)
         client = Client(
             servers,
-            framed=framed,
+            access=access,
             user=user,
             shown=metastore,
             answer_seconds=answer_seconds,
         )
-        super().__init__(client, user=user)
+        super().__init__(client, user=user, refuses_policies=refuses_policies)
         self.metastore: str | None = metastore
         try:
             self._check_version()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Never
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error, MetastoreError, NotSupportedError, TransactionAbortedError
+from acidsql.metastore.hive.authorizers import find_authorizer, refused_error
 from acidsql.metastore.hive.calls import NO_SUCH_OBJECT, NO_SUCH_TXN, Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hive.connection import DeclaredError
@@ -31,10 +33,13 @@ Refusals = Mapping[str, type[Error]]
 
 
 class Server:
-    """What all parts of the store share."""
+    """What all parts of the store share. ``refuses_policies``: whether tables are refused where
+    policies hold that do not reach us.
+    """
 
-    def __init__(self, client: Client, *, user: str) -> None:
+    def __init__(self, client: Client, *, user: str, refuses_policies: Callable[[], bool]) -> None:
         self.client = client
+        self._refuses_policies = refuses_policies
         self._user = user
         self._host = socket.gethostname()
         self._owed: list[tuple[Method, dict[str, Any]]] = []
@@ -81,10 +86,20 @@ class Server:
 
     def _config(self, name: str) -> str:
         """A setting of the metastore's, by its name behind ``metastore.``; "" if it has none."""
-        value: str = self._ask(
-            GET_CONFIG_VALUE, again=True, name=f"metastore.{name}", defaultValue=""
-        )
+        return self._any_config(f"metastore.{name}")
+
+    def _any_config(self, name: str) -> str:
+        value: str = self._ask(GET_CONFIG_VALUE, again=True, name=name, defaultValue="")
         return value
+
+    @cached_property
+    def _authorizer(self) -> str | None:
+        return find_authorizer(self._any_config)
+
+    def _check_policies(self) -> None:
+        """Raises NotSupportedError where an authorizer's policies may hold, if that is to be."""
+        if self._refuses_policies() and self._authorizer is not None:
+            raise refused_error(f"the metastore {self.client.shown}", self._authorizer)
 
     def _end_surely(self, method: Method, request: dict[str, Any]) -> None:
         """Makes a call that ends something which others wait for. If the metastore cannot be

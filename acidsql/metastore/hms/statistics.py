@@ -1,6 +1,6 @@
 """Statistics of tables on a Hive metastore. No commit there changes numbers along with rows, so
 what acidsql writes ends the promise that they hold: Hive would answer ``count(*)`` by them. The
-numbers stay; ANALYZE in Hive makes them hold again.
+numbers stay; ANALYZE makes them hold again (``analyzing``).
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from acidsql.acid.ids import TxnId
-from acidsql.acid.write_ids import ValidWriteIdList
-from acidsql.catalog.model import Column, Partition, Table, TableName
+from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
     ACCURATE,
-    Analyzed,
-    ColumnStatistics,
     StatisticsChange,
     WrittenDirectory,
 )
@@ -85,9 +82,9 @@ class HiveStatistics(HiveIds):
         table = self._whole_table(name)
         if table is None:
             return
-        if _is_promised(table):
+        if is_promised(table):
             self._write_table(name, _doubted(table), txn_id)
-        promised = [one for one in self._whole_partitions(name, partitions) if _is_promised(one)]
+        promised = [one for one in self._whole_partitions(name, partitions) if is_promised(one)]
         if promised:
             self._write_partitions(name, list(map(_doubted, promised)), txn_id)
 
@@ -148,24 +145,8 @@ class HiveStatistics(HiveIds):
     ) -> None:
         self._cannot("tell which directories were committed")
 
-    def put_statistics(
-        self,
-        table: Table,
-        measured: Sequence[Analyzed],
-        write_ids: ValidWriteIdList | None,
-        *,
-        outdated: bool = False,
-    ) -> bool:
-        self._cannot("be given statistics by acidsql", "ANALYZE TABLE in Hive measures them")
-
     def forget_doubted_columns(self, table: Table, partition: Partition | None = None) -> None:
         """Does nothing: what does not hold is no use to anybody."""
-
-    def list_column_statistics(
-        self, table: Table, column: Column, partition: Partition | None = None
-    ) -> tuple[ColumnStatistics, ...]:
-        """None: those of Hive are not read."""
-        return ()
 
 
 def _names(changes: Iterable[StatisticsChange]) -> list[str]:
@@ -177,7 +158,7 @@ def _names(changes: Iterable[StatisticsChange]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _is_promised(struct: Struct) -> bool:
+def is_promised(struct: Struct) -> bool:
     return ACCURATE in struct.get("parameters", {})
 
 

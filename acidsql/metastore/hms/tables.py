@@ -7,7 +7,8 @@ know nothing of stays.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from acidsql.catalog.model import (
@@ -32,6 +33,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.statistics import KEYS, doubted
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
+from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.locations import local_path
 
 Struct = dict[str, Any]
@@ -278,57 +280,116 @@ def _skew(storage: Struct) -> Skew | None:
     )
 
 
-ENFORCED = {
-    ConstraintKind.NOT_NULL: ("notNullConstraints", "nn_name", ""),
-    ConstraintKind.DEFAULT: ("defaultConstraints", "dc_name", "default_value"),
-    ConstraintKind.CHECK: ("checkConstraints", "dc_name", "check_expression"),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """What the structs of a kind of constraint are called when a table is made, and in each of them
+    its name, its column and its text. ``is_key``: there is a struct for each column.
+    """
+
+    fields: str
+    name: str
+    column: str = "column_name"
+    expression: str = ""
+    is_key: bool = False
+
+
+_WORDS = {
+    ConstraintKind.PRIMARY_KEY: _Words(fields="primaryKeys", name="pk_name", is_key=True),
+    ConstraintKind.FOREIGN_KEY: _Words(
+        fields="foreignKeys", name="fk_name", column="fkcolumn_name", is_key=True
+    ),
+    ConstraintKind.UNIQUE: _Words(fields="uniqueConstraints", name="uk_name", is_key=True),
+    ConstraintKind.NOT_NULL: _Words(fields="notNullConstraints", name="nn_name"),
+    ConstraintKind.DEFAULT: _Words(
+        fields="defaultConstraints", name="dc_name", expression="default_value"
+    ),
+    ConstraintKind.CHECK: _Words(
+        fields="checkConstraints", name="dc_name", expression="check_expression"
+    ),
 }
-"""The kinds that hold for rows which are written: what the structs of each are called when a table
-is made, and in each of them its name and its text.
-"""
 
 
-def constraints_of(
-    not_null: Sequence[Struct], defaults: Sequence[Struct], checks: Sequence[Struct]
-) -> tuple[Constraint, ...]:
-    """The constraints that are enforced, by kind, then by name."""
-    structs_of_kinds = (not_null, defaults, checks)
+def constraints_of(structs: Mapping[str, Sequence[Struct]]) -> tuple[Constraint, ...]:
+    """The constraints of a table, by kind, then by name. ``structs``: by what they are called when
+    it is made.
+    """
     return tuple(
-        Constraint(
-            kind=kind,
-            name=one.get(name, ""),
-            columns=(one["column_name"].lower(),) if one.get("column_name") else (),
-            expression=one.get(expression),
-            enabled=one.get("enable_cstr", False),
-            validated=one.get("validate_cstr", False),
-            rely=one.get("rely_cstr", False),
-        )
-        for (kind, (_, name, expression)), structs in zip(
-            ENFORCED.items(), structs_of_kinds, strict=True
-        )
-        for one in sorted(structs, key=lambda struct: str(struct.get(name)))
+        _constraint(kind, words, list(group))
+        for kind, words in _WORDS.items()
+        for _, group in _by_constraint(structs.get(words.fields, []), words)
     )
 
 
-def constraint_structs(table: Table) -> dict[str, list[Struct]]:
-    """The structs of the constraints of a new table that are enforced, as CREATE is told them."""
+def _by_constraint(structs: Sequence[Struct], words: _Words) -> Iterator[tuple[Any, Any]]:
+    """The structs of each constraint."""
+
+    def key(struct: Struct) -> tuple[str, object]:
+        return str(struct.get(words.name)), 0 if words.is_key else id(struct)
+
+    ordered = sorted(structs, key=lambda one: (*key(one), one.get("key_seq", 0)))
+    return groupby(ordered, key)
+
+
+def _constraint(kind: ConstraintKind, words: _Words, structs: Sequence[Struct]) -> Constraint:
+    first = structs[0]
+    parent = None
+    if kind is ConstraintKind.FOREIGN_KEY:
+        parent = TableName(first["pktable_db"].lower(), first["pktable_name"].lower())
+    return Constraint(
+        kind=kind,
+        name=first.get(words.name, ""),
+        columns=tuple(one[words.column].lower() for one in structs if one.get(words.column)),
+        expression=first.get(words.expression),
+        references=parent,
+        referenced_columns=(
+            () if parent is None else tuple(one["pkcolumn_name"].lower() for one in structs)
+        ),
+        enabled=first.get("enable_cstr", False),
+        validated=first.get("validate_cstr", False),
+        rely=first.get("rely_cstr", False),
+    )
+
+
+def constraint_structs(
+    name: TableName, constraints: Iterable[Constraint]
+) -> dict[str, list[Struct]]:
+    """The structs of constraints, by what they are called when a table is made."""
     structs: dict[str, list[Struct]] = {}
-    for one in table.constraints:
-        fields, name, expression = ENFORCED[one.kind]
-        struct = {
-            "catName": CATALOG,
-            "table_db": table.name.database,
-            "table_name": table.name.table,
-            "column_name": one.columns[0] if one.columns else None,
-            name: one.name,
-            "enable_cstr": one.enabled,
-            "validate_cstr": one.validated,
-            "rely_cstr": one.rely,
-        }
-        if expression:
-            struct[expression] = one.expression
-        structs.setdefault(fields, []).append(struct)
+    for one in constraints:
+        structs.setdefault(_WORDS[one.kind].fields, []).extend(_constraint_structs(name, one))
     return structs
+
+
+def _constraint_structs(name: TableName, one: Constraint) -> Iterator[Struct]:
+    """One struct for each column, or one where there are none."""
+    words = _WORDS[one.kind]
+    common = {
+        "catName": CATALOG,
+        words.name: one.name,
+        "enable_cstr": one.enabled,
+        "validate_cstr": one.validated,
+        "rely_cstr": one.rely,
+    }
+    if one.references is None:
+        common |= {"table_db": name.database, "table_name": name.table}
+    else:
+        common |= {
+            "fktable_db": name.database,
+            "fktable_name": name.table,
+            "pktable_db": one.references.database,
+            "pktable_name": one.references.table,
+            "update_rule": 0,
+            "delete_rule": 0,
+        }
+    if words.expression:
+        common[words.expression] = one.expression
+    for number, column in enumerate(one.columns or (None,)):
+        struct = common | {words.column: column}
+        if words.is_key:
+            struct["key_seq"] = number + 1
+        if one.references is not None:
+            struct["pkcolumn_name"] = one.referenced_columns[number]
+        yield struct
 
 
 # ---- partitions

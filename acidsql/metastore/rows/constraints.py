@@ -8,12 +8,22 @@ is the table referred to and the CHILD has the rule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableName
 from acidsql.errors import TableNotFoundError
-from acidsql.metastore.sql import BigInteger, Connection, Row, bindparam, insert, or_, select
+from acidsql.metastore.sql import (
+    BigInteger,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+)
 from acidsql.metastore.tables import COLUMNS_V2, DBS, KEY_CONSTRAINTS, PARTITION_KEYS, SDS, TBLS
 
 KINDS = tuple(ConstraintKind)
@@ -34,6 +44,23 @@ def insert_constraints(connection: Connection, table: Table, tbl_id: int, cd_id:
     for constraint in table.constraints:
         for row in _rows(connection, constraint, tbl_id, cd_id, names, keys):
             connection.execute(insert(KEY_CONSTRAINTS).values(row | _common(constraint)))
+
+
+def change_constraints(connection: Connection, before: Table, after: Table) -> None:
+    """Has a stored table have the constraints of ``after`` that it had not, by their names, and no
+    others than those of ``after``.
+    """
+    known = {one.name for one in before.constraints}
+    left = {one.name for one in after.constraints}
+    if gone := known - left:
+        # one of another table that refers to this one may have the same name
+        about = (_K.PARENT_TBL_ID == after.table_id) & (_K.CONSTRAINT_TYPE != _FOREIGN_KEY)
+        own = or_(_K.CHILD_TBL_ID == after.table_id, about)
+        connection.execute(delete(KEY_CONSTRAINTS).where(own, _K.CONSTRAINT_NAME.in_(gone)))
+    added = tuple(one for one in after.constraints if one.name not in known)
+    if added:
+        cd_id = connection.execute(_IDS, {"id": after.table_id}).one().CD_ID
+        insert_constraints(connection, replace(after, constraints=added), after.table_id, cd_id)
 
 
 def read_constraints(
@@ -170,6 +197,7 @@ _OF_TABLE = (
     )
     .order_by(_K.CONSTRAINT_TYPE, _K.CONSTRAINT_NAME, _K.POSITION)
 )
+_IDS = select(SDS.c.CD_ID).join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID).where(TBLS.c.TBL_ID == _ID)
 _TABLE = (
     select(TBLS.c.TBL_ID, SDS.c.CD_ID)
     .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)

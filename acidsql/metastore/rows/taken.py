@@ -34,6 +34,11 @@ def find_taken(
     return wanted & known
 
 
+def any_taken(connection: Connection, table_id: int) -> bool:
+    """Whether the table has taken a file."""
+    return connection.execute(_OF_TABLE.limit(1), {"table": table_id}).first() is not None
+
+
 def insert_taken(connection: Connection, taken: Taken, txn_id: TxnId, now: int) -> None:
     """Records files; for the SQL transaction that commits ``txn_id``. A table that is gone takes
     nothing.

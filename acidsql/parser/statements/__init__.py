@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from acidsql.parser.statements.alterations import (
     AddColumns,
+    AddConstraint,
     AddedPartition,
     AddPartitions,
     ChangeColumn,
     Compact,
     Concatenate,
     DropColumn,
+    DropConstraint,
     DropPartitions,
     RenamePartition,
     RenameTable,
@@ -114,7 +116,7 @@ from acidsql.parser.statements.transactions import (
 TableAlteration = (
     SetTableProperties | UnsetTableProperties | AddPartitions | DropPartitions | RenamePartition
     | AddColumns | ReplaceColumns | DropColumn | ChangeColumn | RenameTable | SetLocation
-    | Concatenate | Compact
+    | AddConstraint | DropConstraint | Concatenate | Compact
 )  # fmt: skip
 CatalogStatement = (
     CreateDatabase | DropDatabase | UseDatabase | DescribeDatabase | ShowDatabases
@@ -141,6 +143,7 @@ __all__ = [
     "AbortCompactions",
     "AbortTransactions",
     "AddColumns",
+    "AddConstraint",
     "AddPartitions",
     "AddedPartition",
     "AdoptTable",
@@ -175,6 +178,7 @@ __all__ = [
     "DetachDatabase",
     "DetachTable",
     "DropColumn",
+    "DropConstraint",
     "DropDatabase",
     "DropPartitions",
     "DropTable",

@@ -6,6 +6,7 @@ from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements.pieces import (
     ColumnDefinition,
+    Constraint,
     Name,
     PartitionSpec,
     Property,
@@ -104,6 +105,20 @@ class RenameTable:
     span: Span
     name: QualifiedName
     new_name: QualifiedName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint:
+    span: Span
+    name: QualifiedName
+    constraint: Constraint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    span: Span
+    name: QualifiedName
+    constraint: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

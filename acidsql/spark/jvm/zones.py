@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,8 @@ _FIRST_OF_REBASE, _LAST_LISTED = -2_208_988_800, 2_145_916_800
 """1900-01-01 and 2038-01-01 in seconds since 1970: between them Java has one view of each zone.
 Before, Spark goes by a list of its own; behind, Java's old classes go by rules alone.
 """
+_LISTED_LATER = 4_102_444_800
+"""2100-01-01: behind it the old classes of newer Javas, of 25 among them, do so."""
 _YEAR = 31_556_952
 
 _of_servers: WeakKeyDictionary[SparkSession, tuple[str, ...]] = WeakKeyDictionary()
@@ -114,7 +117,7 @@ def zone_facts(spark: SparkSession, zone: str) -> ZoneFacts | None:
     clocks = _Clocks(door, zone, rules)
     past = [first - 1 for first, _ in gaps if first < _FIRST_OF_REBASE]
     past += [-12_000_000_000 + number * 25 * _YEAR // 2 for number in range(25)]
-    future = [_LAST_LISTED + number * _YEAR // 12 for number in range(60 * 12)]
+    future = chain.from_iterable(_changes(door, rules, at) for at in (_LAST_LISTED, _LISTED_LATER))
     return ZoneFacts(
         tuple(gaps),
         frozenset(end - first for first, end in gaps),
@@ -141,13 +144,27 @@ def _seconds(offset: str) -> int:
 
 def _later_gaps(door: Jvm, rules: Any) -> Iterator[tuple[int, int]]:
     """The next gaps of the rules that hold for ever."""
-    moment = java_class(door, "java.time.Instant").ofEpochSecond(_LAST_LISTED + 100 * _YEAR)
-    for _ in range(2):
-        transition = rules.nextTransition(moment)
-        if transition is None:
-            return
+    for transition in islice(_transitions(door, rules, _LAST_LISTED + 100 * _YEAR), 2):
         yield from _gaps(transition.toString())
-        moment = transition.getInstant()
+
+
+def _changes(door: Jvm, rules: Any, second: int) -> Iterator[int]:
+    """The moments around thirty years of changes of the clock from ``second`` on, and one in each
+    month of the first year: who has other rules is seen to differ at one of them.
+    """
+    for month in range(12):
+        yield second + month * _YEAR // 12
+    for transition in islice(_transitions(door, rules, second), 60):
+        at = int(transition.getInstant().getEpochSecond())
+        yield from (at - 1, at)
+
+
+def _transitions(door: Jvm, rules: Any, second: int) -> Iterator[Any]:
+    """Java's ZoneOffsetTransitions behind a moment, without end where a rule holds for ever."""
+    transition = rules.nextTransition(java_class(door, "java.time.Instant").ofEpochSecond(second))
+    while transition is not None:
+        yield transition
+        transition = rules.nextTransition(transition.getInstant())
 
 
 class _Clocks:

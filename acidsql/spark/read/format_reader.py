@@ -1,11 +1,15 @@
 """Tables stored as Parquet and as text: their files through Spark's own readers, as rows of the
 table's columns.
 
-Parquet's columns are found by name, those of text by place (text_values). There are no row ids.
+Parquet's columns are found by name, of whatever type they were when the file was written
+(parquet_files), those of text by place (text_values). There are no row ids.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING, Self
 
 from acidsql.catalog.model import Column, FileFormat, Table
@@ -16,7 +20,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.spark.read import text_values
 from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
-from acidsql.spark.read.parquet_times import ParquetTimes
+from acidsql.spark.read.parquet_files import ParquetFiles
 from acidsql.spark.read.scan_words import PartitionValues, file_uri, identity_of, with_hive_types
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock
 from acidsql.spark.start.session import EXACT_FILTERS
@@ -55,14 +59,14 @@ class FormatReader:
 
     def __init__(self, spark: SparkSession, io: FileIO) -> None:
         self._spark = spark
-        self._times = ParquetTimes(spark, io)
+        self._parquet_files = ParquetFiles(spark, io)
 
     def clock(self, scan: FormatScan) -> FileClock:
         """The clock of the files' timestamps. FormatError or UnsupportedStatementError names a file
         whose times would be read as others.
         """
         if scan.text is None:
-            return self._times.clock(scan.columns, scan.files)
+            return self._parquet_files.clock(scan.columns, scan.files)
         return UTC_CLOCK
 
     def rows(self, scan: FormatScan, clock: FileClock) -> DataFrame:
@@ -77,18 +81,29 @@ class FormatReader:
         return with_hive_types(shown, columns)
 
     def _parquet(self, scan: FormatScan, clock: FileClock) -> DataFrame:
+        """Files that have columns of other types than the table has now are scans of their own."""
+        groups = self._parquet_files.by_types(scan.columns, scan.files)
+        parts = [
+            self._parquet_part(replace(scan, files=tuple(files)), columns, clock)
+            for columns, files in groups.items()
+        ]
+        return reduce(lambda rows, more: rows.unionAll(more), parts)
+
+    def _parquet_part(
+        self, scan: FormatScan, stored: tuple[Column, ...], clock: FileClock
+    ) -> DataFrame:
         uris = [file_uri(file.path) for file in scan.files]
         rows = jvm.read_files(
             self._spark,
             "parquet",
             uris,
-            spark_ddl(scan.columns),
+            spark_ddl(stored),
             _PARQUET_OPTIONS,
             identity=identity_of(scan.files),
         )
         rows, files = self._located(scan, rows, wanted=scan.partitions.differ)
-        stored = (_stored(column, clock) for column in scan.columns)
-        return rows.selectExpr(*stored, *scan.partitions.sql(files))
+        shown = map(_shown, scan.columns, stored, repeat(clock))
+        return rows.selectExpr(*shown, *scan.partitions.sql(files))
 
     def _text(self, scan: FormatScan, text: TextFormat) -> DataFrame:
         """The line's cells are found in a step of their own: each is needed several times."""
@@ -124,11 +139,14 @@ class FormatReader:
         return with_file_number(self._spark, rows, files), files
 
 
-def _stored(column: Column, clock: FileClock) -> str:
-    """SQL for a column as Hive stores it: texts of other writers may be too long, and its times are
-    of a ``clock``.
+def _shown(column: Column, stored: Column, clock: FileClock) -> str:
+    """SQL for a column as Hive stores it: texts of other writers may be too long, its times are of
+    a ``clock``, and its type may have been another one.
     """
     name = identifier(column.name)
-    shown = clock.shown(name, column.type)
+    shown = clock.shown(name, stored.type)
     value = "".join(map(str, store_cast((shown,), column.type)))
-    return name if value == f"CAST(({name}) AS {spark_type(column.type)})" else f"{value} AS {name}"
+    unchanged = (
+        stored.type == column.type and value == f"CAST(({name}) AS {spark_type(column.type)})"
+    )
+    return name if unchanged else f"{value} AS {name}"

@@ -18,6 +18,7 @@ from acidsql.errors import MetastoreError
 from acidsql.metastore.hive import connection as connections
 from acidsql.metastore.hive.calls import GET_PARTITION_NAMES
 from acidsql.metastore.hive.connection import ask_first
+from acidsql.metastore.hive.reaching import Access
 from tests.attach.thrift_bytes import message, number, record, text, texts
 
 Behaviour = Callable[[socket.socket, Event], None]
@@ -62,7 +63,7 @@ def ask(port: int, *, framed: bool = False) -> Any:
         lambda connection: connection.call(
             GET_PARTITION_NAMES, db_name="sales", tbl_name="t", max_parts=-1
         ),
-        framed=framed,
+        access=Access(framed=framed),
         user="hive",
         shown="thrift://there",
     )
@@ -174,6 +175,6 @@ def test_whoever_is_not_there_is_told() -> None:
     with pytest.raises(MetastoreError, match=r"cannot ask the metastore thrift://there: .*refused"):
         ask(port)
     with pytest.raises(MetastoreError) as caught:
-        ask_first([("127.0.0.1", port), ("no-such-host.invalid", 9083)], lambda one: None, framed=False, user="hive", shown="thrift://x")  # fmt: skip
+        ask_first([("127.0.0.1", port), ("no-such-host.invalid", 9083)], lambda one: None, access=Access(), user="hive", shown="thrift://x")  # fmt: skip
     assert f"127.0.0.1:{port}: " in caught.value.message
     assert "; no-such-host.invalid:9083: " in caught.value.message

@@ -13,14 +13,18 @@ from threading import Lock, Thread
 from typing import Any
 
 from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, _ValidIds
+from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList, _ValidIds
 from acidsql.catalog.model import TableName
+from acidsql.catalog.partitions import partition_name
 from acidsql.errors import Error, MetastoreError, TransactionAbortedError, WriteConflictError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive import calls, writing
 from acidsql.metastore.hive.calls import FAILURE, Method
 from acidsql.metastore.hive.protocol import TEXT, Decoder, MessageType, encode
 from acidsql.metastore.hms.locks import _KINDS, _TYPES
+from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
+from acidsql.metastore.successors import leave_write_ids, rename_write_ids
+from acidsql.metastore.txn_tables import TXNS
 from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 
@@ -33,7 +37,8 @@ METHODS: dict[str, Method] = {
     if isinstance(one, Method)
 }
 OPERATIONS = {2: OperationType.INSERT, 3: OperationType.UPDATE, 4: OperationType.DELETE}
-CONSTRAINTS = ("notNullConstraints", "defaultConstraints", "checkConstraints")
+KEYS = ("primaryKeys", "foreignKeys", "uniqueConstraints")
+CONSTRAINTS = (*KEYS, "notNullConstraints", "defaultConstraints", "checkConstraints")
 LOCK_STATES = {LockState.ACQUIRED: 1, LockState.WAITING: 2, LockState.NOT_ACQUIRED: 4}
 TXN_STATES = {TxnState.ABORTED: 2, TxnState.OPEN: 3}
 
@@ -60,6 +65,8 @@ class HiveService:
         self.tables: dict[TableName, Struct] = {}
         self.partitions: dict[TableName, dict[str, Struct]] = {}
         self.constraints: dict[TableName, Struct] = {}
+        self.config: dict[str, str] = {}
+        self.columns: dict[tuple[TableName, str | None], dict[str, Struct]] = {}
         self.compactions: list[Struct] = []
         self.calls: list[str] = []
         self.before: Callable[[str], None] = lambda name: None
@@ -152,7 +159,12 @@ class HiveService:
         return self.version
 
     def _get_config_value(self, name: str, defaultValue: str) -> str:
-        return f"file:{self.warehouse}" if "warehouse" in name else defaultValue
+        if "warehouse" in name:
+            return f"file:{self.warehouse}"
+        return self.config.get(name, defaultValue)
+
+    def _get_metastore_db_uuid(self) -> str:
+        return f"uuid of {self.port}"
 
     # ---- transactions
 
@@ -180,7 +192,25 @@ class HiveService:
         return {"tblValidWriteIds": told}
 
     def _open_txns(self, rqst: Struct) -> Struct:
-        return {"txn_ids": [self.store.open_txn()]}
+        return {"txn_ids": [self.store.open_txn() for _ in range(rqst["num_txns"])]}
+
+    def _seed_txn_id(self, rqst: Struct) -> None:
+        """Hive 4: the next transaction gets it."""
+        assert rqst["seedTxnId"] > self.store.valid_txns().high_watermark
+        with self.store._store.write() as connection:
+            self.store._store.set_highest_key(connection, TXNS, rqst["seedTxnId"] - 1)
+
+    def _repl_tbl_writeid_state(self, rqst: Struct) -> None:
+        """Hive passes over a table that has a next write id."""
+        valid = ValidWriteIdList.parse(rqst["validWriteIdlist"])
+        assert not valid.exceptions
+        with suppress(WriteConflictError):
+            table = TableName(rqst["dbName"], rqst["tableName"])
+            self.store.seed_write_id(table, valid.high_watermark)
+
+    def _get_max_allocated_table_write_id(self, rqst: Struct) -> Struct:
+        table = TableName(rqst["dbName"], rqst["tableName"])
+        return {"maxWriteId": self.store.first_write_id(table) - 1}
 
     def _allocate_table_write_ids(self, rqst: Struct) -> Struct:
         table = TableName(rqst["dbName"], rqst["tableName"])
@@ -382,7 +412,13 @@ class HiveService:
         name = database["name"]
         if name in self.databases:
             raise DeclaredError(writing.ALREADY_EXISTS, f"Database {name} already exists")
+        managed = database.get("managedLocationUri")
+        if managed is not None:  # Hive 4 refuses one that is there
+            Path(managed.removeprefix("file:")).mkdir(parents=True)
         self.databases[name] = self._database(name) | database
+
+    def _alter_database(self, dbname: str, db: Struct) -> None:
+        self.databases[dbname] = db
 
     def _drop_database(self, name: str, deleteData: bool, cascade: bool) -> None:
         database = self.databases.pop(name)
@@ -447,13 +483,22 @@ class HiveService:
         self.partitions[name] = {}
         self.constraints[name] = {key: (constraints or {}).get(key, []) for key in CONSTRAINTS}
         for one in (one for structs in self.constraints[name].values() for one in structs):
-            assert (one["table_db"], one["table_name"]) == (name.database, name.table)
+            of = (
+                ("fktable_db", "fktable_name")
+                if "fktable_db" in one
+                else ("table_db", "table_name")
+            )
+            assert tuple(one[key] for key in of) == (name.database, name.table)
 
     def _drop_table_with_environment_context(
         self, dbname: str, name: str, deleteData: bool, environment_context: Struct | None = None
     ) -> None:
         table = self._stored(TableName(dbname, name))
         del self.tables[TableName(dbname, name)]
+        if deleteData or self.version.startswith("3"):
+            with self.store._store.write() as connection:
+                forget_transactions(connection, TableName(dbname, name))
+                leave_write_ids(connection, TableName(dbname, name))
         if deleteData:
             shutil.rmtree(table["sd"]["location"].removeprefix("file:"), ignore_errors=True)
 
@@ -463,14 +508,77 @@ class HiveService:
         if before != req["table"]["parameters"].get("COLUMN_STATS_ACCURATE"):
             assert req["writeId"] > 0  # else Hive 4 cannot change the state of statistics
             assert req["validWriteIdList"].startswith(f"{name}:")
-        self.tables[name] = req["table"]
+            if before is None:
+                assert req["table"]["writeId"] == req["writeId"]
+        self._alter(name, req["table"])
         return {}
+
+    def _alter(self, name: TableName, table: Struct) -> None:
+        """Hive: HiveAlterHandler.alterTable, which moves what lies where the database has it."""
+        new = TableName(table["dbName"], table["tableName"])
+        before = self.tables.pop(name)
+        self.tables[new] = table
+        if new == name:
+            return
+        with self.store._store.write() as connection:
+            rename_write_ids(connection, name, new)
+            rename_transactions(connection, name, new)
+        self.partitions[new], self.constraints[new] = (
+            self.partitions.pop(name),
+            self.constraints.pop(name),
+        )
+        old_home = before["sd"]["location"]
+        if Path(old_home).name == name.table and before["tableType"] == "MANAGED_TABLE":
+            home = f"{self.databases[new.database]['locationUri']}/{new.table}"
+            Path(old_home.removeprefix("file:")).rename(home.removeprefix("file:"))
+            table["sd"] = table["sd"] | {"location": home}
+            for one in self.partitions[new].values():
+                place = one["sd"]["location"].replace(old_home, home)
+                one["sd"] = one["sd"] | {"location": place}
 
     def _alter_table_with_environment_context(
         self, dbname: str, tbl_name: str, new_tbl: Struct, environment_context: Struct
     ) -> None:
         self._stored(TableName(dbname, tbl_name))
-        self.tables[TableName(dbname, tbl_name)] = new_tbl
+        self._alter(TableName(dbname, tbl_name), new_tbl)
+
+    def _add_primary_key(self, req: Struct) -> None:
+        self._add_constraint("primaryKeys", req["primaryKeyCols"])
+
+    def _add_foreign_key(self, req: Struct) -> None:
+        self._add_constraint("foreignKeys", req["foreignKeyCols"])
+
+    def _add_unique_constraint(self, req: Struct) -> None:
+        self._add_constraint("uniqueConstraints", req["uniqueConstraintCols"])
+
+    def _add_check_constraint(self, req: Struct) -> None:
+        self._add_constraint("checkConstraints", req["checkConstraintCols"])
+
+    def _add_constraint(self, kind: str, structs: list[Struct]) -> None:
+        for one in structs:
+            of = "fktable" if kind == "foreignKeys" else "table"
+            name = TableName(one[f"{of}_db"], one[f"{of}_name"])
+            self.constraints[name][kind] = [*self.constraints[name][kind], one]
+
+    def _drop_constraint(self, req: Struct) -> None:
+        of_table = self.constraints[TableName(req["dbname"], req["tablename"])]
+        for kind, structs in of_table.items():
+            names = {"pk_name", "fk_name", "uk_name", "nn_name", "dc_name"}
+            of_table[kind] = [
+                one
+                for one in structs
+                if req["constraintname"] not in [one.get(key) for key in names]
+            ]
+
+    def _get_primary_keys(self, request: Struct) -> Struct:
+        return self._constraints_of(request, "primaryKeys")
+
+    def _get_foreign_keys(self, request: Struct) -> Struct:
+        child = {"db_name": request["foreign_db_name"], "tbl_name": request["foreign_tbl_name"]}
+        return self._constraints_of(child, "foreignKeys")
+
+    def _get_unique_constraints(self, request: Struct) -> Struct:
+        return self._constraints_of(request, "uniqueConstraints")
 
     def _get_not_null_constraints(self, request: Struct) -> Struct:
         return self._constraints_of(request, "notNullConstraints")
@@ -503,7 +611,7 @@ class HiveService:
         name = TableName(request["dbName"], request["tblName"])
         for one in request["parts"]:
             Path(one["sd"]["location"].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
-            self.partitions[name][self._partition_name(name, one["values"])] = one
+            self.partitions[name].setdefault(self._partition_name(name, one["values"]), one)
         return {}
 
     def _drop_partition_with_environment_context(
@@ -526,9 +634,57 @@ class HiveService:
             self.partitions[name][self._partition_name(name, one["values"])] = one
         return {}
 
+    def _alter_partitions_with_environment_context(
+        self, db_name: str, tbl_name: str, new_parts: list[Struct], environment_context: Struct
+    ) -> None:
+        self._alter_partitions_req(
+            {"dbName": db_name, "tableName": tbl_name, "partitions": new_parts}
+        )
+
+    def _rename_partition(
+        self, db_name: str, tbl_name: str, part_vals: list[str], new_part: Struct
+    ) -> None:
+        name = TableName(db_name, tbl_name)
+        old, new = (self._partition_name(name, of) for of in (part_vals, new_part["values"]))
+        before = self.partitions[name].pop(old)
+        place = before["sd"]["location"].removesuffix(old) + new
+        Path(before["sd"]["location"].removeprefix("file:")).rename(place.removeprefix("file:"))
+        self.partitions[name][new] = new_part | {"sd": before["sd"] | {"location": place}}
+
+    def _rename_partition_req(self, req: Struct) -> Struct:
+        assert req["validWriteIdList"]
+        self._rename_partition(req["dbName"], req["tableName"], req["partVals"], req["newPart"])
+        return {}
+
+    # ---- statistics of columns
+
+    def _set_aggr_stats_for(self, request: Struct) -> bool:
+        for one in request["colStats"]:
+            of = one["statsDesc"]
+            assert of["isTblLevel"] == ("partName" not in of)
+            if not self.version.startswith("3"):
+                assert request["writeId"] > 0
+                assert (request["engine"], one["engine"]) == ("hive", "hive")
+            key = (TableName(of["dbName"], of["tableName"]), of.get("partName"))
+            known = self.columns.setdefault(key, {})
+            known.update({column["colName"]: column for column in one["statsObj"]})
+        return True
+
+    def _get_table_statistics_req(self, request: Struct) -> Struct:
+        known = self.columns.get((TableName(request["dbName"], request["tblName"]), None), {})
+        return {"tableStats": [known[name] for name in request["colNames"] if name in known]}
+
+    def _get_partitions_statistics_req(self, request: Struct) -> Struct:
+        table = TableName(request["dbName"], request["tblName"])
+        told = {}
+        for partition in request["partNames"]:
+            known = self.columns.get((table, partition), {})
+            told[partition] = [known[name] for name in request["colNames"] if name in known]
+        return {"partStats": told}
+
     def _partition_name(self, name: TableName, values: list[str]) -> str:
-        keys = (one["name"] for one in self.tables[name]["partitionKeys"])
-        return "/".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
+        keys = [one["name"] for one in self.tables[name]["partitionKeys"]]
+        return partition_name(keys, values)
 
 
 def _in_txn(call: Callable[[], Any]) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.metastore.hive.reaching import Access
 from acidsql.metastore.hms.metastore import HiveMetastore
 from tests.contracts import CatalogContract, Clock, OpenStore
 from tests.contracts.conflicts import ConflictContract
@@ -83,7 +84,7 @@ class OnHive:
                 HiveMetastore(
                     service.url,
                     (("127.0.0.1", service.port),),
-                    framed=False,
+                    access=Access(),
                     user=user,
                     answer_seconds=20,
                 )

@@ -6,12 +6,14 @@ from typing import assert_never
 
 from acidsql.parser.statements import (
     AddColumns,
+    AddConstraint,
     AddPartitions,
     ChangeColumn,
     ColumnDefinition,
     Compact,
     Concatenate,
     DropColumn,
+    DropConstraint,
     DropPartitions,
     RenamePartition,
     RenameTable,
@@ -33,7 +35,7 @@ from tests.parser.printing.pieces import (
     string,
     words,
 )
-from tests.parser.printing.tables import print_column
+from tests.parser.printing.tables import print_column, print_constraint
 
 
 def print_alteration(statement: TableAlteration) -> str:
@@ -77,6 +79,10 @@ def _alteration(
             return (_changed_column(statement),)
         case RenameTable():
             return (f"RENAME TO {qualified(statement.new_name)}",)
+        case AddConstraint():
+            return (f"ADD {print_constraint(statement.constraint)}",)
+        case DropConstraint():
+            return (f"DROP CONSTRAINT {name(statement.constraint)}",)
         case SetLocation():
             return (partition(statement.partition), quoted("SET LOCATION", statement.location))
         case Concatenate():

@@ -219,7 +219,7 @@ def print_show(statement: Show) -> str:
 def print_create_table(statement: CreateTable) -> str:
     elements = [
         *map(print_column, statement.columns),
-        *map(_table_constraint, statement.constraints),
+        *map(print_constraint, statement.constraints),
     ]
     partitioned_by = [
         *map(print_column, statement.partitioned_by),
@@ -299,7 +299,8 @@ def print_column(column: ColumnDefinition) -> str:
     return words(name(column.name), column.type_text, *rules, quoted("COMMENT", column.comment))
 
 
-def _table_constraint(rule: Constraint) -> str:
+def print_constraint(rule: Constraint) -> str:
+    """A rule of a table."""
     return words(_named(rule), _rule(rule), *rule.traits)
 
 

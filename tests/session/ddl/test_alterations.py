@@ -18,16 +18,16 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import convertible, parse_type
 from acidsql.errors import (
     BindError,
     ExecutionError,
+    IntegrityError,
     NotNullError,
     TableNotFoundError,
     WriteConflictError,
 )
 from acidsql.files.local_files import LocalFileIO
-from acidsql.planner.bind.ddl.alter_columns import convertible
 from acidsql.session import Session
 from tests.session.ddl.conftest import NOW, found
 
@@ -51,6 +51,57 @@ def touch(folder: Path, *paths: str) -> None:
     for path in paths:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(b"x")
+
+
+# ---- constraints
+
+
+def test_constraints_come_and_go(plain: Session) -> None:
+    """Rows that are written keep to them from then on, and no more once they are dropped; a foreign
+    key of the same name on another table stays.
+    """
+    plain.sql(
+        f"CREATE TABLE parent (a INT, b INT NOT NULL ENABLE) STORED AS ORC TBLPROPERTIES ({FULL})"
+    )
+    plain.sql("CREATE TABLE child (x INT) STORED AS ORC")
+    plain.sql("ALTER TABLE parent ADD CONSTRAINT one PRIMARY KEY (a, b) DISABLE NOVALIDATE RELY")
+    plain.sql("ALTER TABLE parent ADD UNIQUE (b) DISABLE")
+    plain.sql(
+        "ALTER TABLE child ADD CONSTRAINT one FOREIGN KEY (x) REFERENCES parent (b) DISABLE NOVALIDATE"
+    )
+    plain.sql("ALTER TABLE parent ADD CHECK (a < 5) ENABLE")
+    with pytest.raises(IntegrityError):
+        plain.sql("INSERT INTO parent VALUES (9, 1)")
+    for name in ("one", "cc_default_parent_1", "nn_default_parent_1"):
+        plain.sql(f"ALTER TABLE parent DROP CONSTRAINT {name}")
+    plain.sql("INSERT INTO parent VALUES (9, NULL)")
+    plain.sql("ALTER TABLE parent CHANGE COLUMN b c INT")
+    left = {
+        table: [(one.kind, one.name, one.columns) for one in found(plain, table).constraints]
+        for table in ("parent", "child")
+    }
+    assert left == {
+        "parent": [(ConstraintKind.UNIQUE, "uk_default_parent_1", ("c",))],
+        "child": [(ConstraintKind.FOREIGN_KEY, "one", ("x",))],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("ADD PRIMARY KEY (id) DISABLE", "Primary key already exists"),
+        ("ADD CONSTRAINT held UNIQUE (id) DISABLE", "Constraint name already exists: held"),
+        ("ADD UNIQUE (id) ENABLE", "feature not supported yet"),
+        ("ADD UNIQUE (none) DISABLE", "column not found: none"),
+        ("DROP CONSTRAINT hold", 'has no constraint "hold"'),
+    ],
+)
+def test_wrong_constraints(plain: Session, change: str, words: str) -> None:
+    """Nothing is changed."""
+    plain.sql("CREATE TABLE keyed (id INT, CONSTRAINT held PRIMARY KEY (id) DISABLE) STORED AS ORC")
+    with pytest.raises(BindError, match=words):
+        plain.sql(f"ALTER TABLE keyed {change}")
+    assert [one.name for one in found(plain, "keyed").constraints] == ["held"]
 
 
 # ---- columns

@@ -245,3 +245,49 @@ def test_other_formats_are_refused(session: Session, stored_as: str) -> None:
     ):
         with pytest.raises(UnsupportedStatementError, match=f"stored as {stored_as}"):
             session.sql(statement)
+
+
+CHANGED = {
+    "a": ("TINYINT", "CAST(-7 AS TINYINT)", "STRING", "-7"),
+    "b": ("SMALLINT", "CAST(300 AS SMALLINT)", "FLOAT", 300.0),
+    "c": ("INT", "70000", "BIGINT", 70000),
+    "d": ("INT", "70000", "DECIMAL(12,2)", Decimal("70000.00")),
+    "e": ("BIGINT", "5000000000", "DOUBLE", 5e9),
+    "f": ("FLOAT", "CAST(1.5 AS FLOAT)", "VARCHAR(15)", "1.5"),
+    "g": ("DATE", "DATE '1500-02-28'", "STRING", "1500-02-28"),
+    "h": ("TIMESTAMP", "TIMESTAMP '2024-02-29 12:34:56.5'", "STRING", "2024-02-29 12:34:56.5"),
+    "i": ("DECIMAL(5,2)", "1.25", "DECIMAL(7,4)", Decimal("1.2500")),
+    "j": ("DECIMAL(25,2)", "1.25", "DOUBLE", 1.25),
+    "k": ("TINYINT", "CAST(-7 AS TINYINT)", "INT", -7),
+    "l": ("VARCHAR(5)", "'abcde'", "CHAR(3)", "abc"),
+}
+"""Of a column: the type it had, the value that was stored, the type it has, the value it is now."""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_parquet_of_other_types_than_the_table_has_now(session: Session, zone: str) -> None:
+    """Rows stored before a CHANGE are what a cast makes of them, beside newer ones and in other
+    partitions, and are found by the new values.
+    """
+    session.sql(f"SET spark.sql.session.timeZone={zone}")
+    old = ", ".join(f"{name} {before}" for name, (before, *_) in CHANGED.items())
+    session.sql(f"CREATE TABLE t ({old}) PARTITIONED BY (p INT) STORED AS PARQUET")
+    values = ", ".join(value for _, value, *_ in CHANGED.values())
+    session.sql(f"INSERT INTO t PARTITION (p) SELECT {values}, 1")
+    for name, (_, _, after, _) in CHANGED.items():
+        session.sql(f"ALTER TABLE t CHANGE {name} {name} {after}")
+    now = [now for *_, now in CHANGED.values()]
+    names = ", ".join(CHANGED)
+    session.sql(f"INSERT INTO t PARTITION (p) SELECT {names}, 2 FROM t")
+    session.sql(f"INSERT INTO t PARTITION (p) SELECT {names}, 1 FROM t WHERE p = 2")
+    found = session.sql(f"SELECT {names}, p FROM t ORDER BY p").rows()
+    assert [list(row) for row in found] == [[*now, 1], [*now, 1], [*now, 2]]
+    for test in (
+        "a = '-7'",
+        "g = '1500-02-28'",
+        "h LIKE '2024-02-29 12:34%'",
+        "c > 69999",
+        "d = 70000.00",
+        "l = 'abc'",
+    ):
+        assert session.sql(f"SELECT count(*) FROM t WHERE {test}").fetchall() == [(3,)]

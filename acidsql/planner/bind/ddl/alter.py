@@ -35,6 +35,7 @@ from acidsql.planner.bind.ddl.alter_partition import (
 )
 from acidsql.planner.bind.ddl.clause_spans import of_string
 from acidsql.planner.bind.ddl.compact import bind_compact
+from acidsql.planner.bind.ddl.constraints import bind_added_constraint, bind_dropped_constraint
 from acidsql.planner.bind.ddl.table_properties import (
     BUCKETING_VERSION,
     EXTERNAL,
@@ -91,6 +92,12 @@ def bind_alter(  # noqa: C901  (one arm for each statement)
             return bind_change_column(names, table, statement)
         case ast.RenameTable():
             return bind_rename_table(names, table, statement)
+        case ast.AddConstraint():
+            constraints = bind_added_constraint(names, statement.constraint, table)
+            return BoundAlterTable(before=table, after=replace(table, constraints=constraints))
+        case ast.DropConstraint():
+            constraints = bind_dropped_constraint(statement.constraint, table)
+            return BoundAlterTable(before=table, after=replace(table, constraints=constraints))
         case ast.SetLocation():
             return bind_set_location(names, table, statement)
         case ast.Concatenate():

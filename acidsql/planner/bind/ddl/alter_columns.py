@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acidsql.catalog.model import Bucketing, Column, Constraint, ConstraintKind, FileFormat, Table
-from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
+from acidsql.catalog.types import convertible
 from acidsql.errors import BindError, ColumnNotFoundError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, analyse_expression
@@ -363,72 +363,3 @@ def _check_unconstrained(definitions: Iterable[ast.ColumnDefinition]) -> None:
             raise BindError(
                 "a constraint cannot be added by ALTER TABLE here", span=constraint.span
             )
-
-
-# ---- types
-
-
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-"""That the whole numbers of a type may have."""
-_WIDTHS = {
-    "tinyint": 4,
-    "smallint": 6,
-    "int": 11,
-    "bigint": 20,
-    "float": 15,
-    "double": 24,
-    "date": 10,
-    "timestamp": 29,
-}
-"""Characters of the longest value as text."""
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
-"""From the narrowest to the widest. Hive: ColumnType.NumericCastOrder."""
-
-
-def convertible(old: HiveType, new: HiveType) -> bool:
-    """Whether every value of ``old`` is one of ``new``: wider numbers, numbers and times as text,
-    text as text (cut to its length).
-
-    Hive: ColumnType.areColTypesCompatible, which takes narrower decimals and shorter texts of
-    numbers too: those would turn into NULL or into other numbers. It also takes any nested type for
-    another of its kind.
-    """
-    if old == new:
-        return True
-    before, after = _kind(old), _kind(new)
-    if _is_text(new):
-        return _is_text(old) or _width(old) <= _room(new)
-    if isinstance(new, DecimalType):
-        digits, scale = (
-            (old.precision - old.scale, old.scale)
-            if isinstance(old, DecimalType)
-            else (_DIGITS.get(before, 99), 0)
-        )
-        return digits <= new.precision - new.scale and scale <= new.scale
-    return (
-        before in _NUMBERS and after in _NUMBERS and _NUMBERS.index(before) < _NUMBERS.index(after)
-    )
-
-
-def _kind(hive_type: HiveType) -> str:
-    return "decimal" if isinstance(hive_type, DecimalType) else str(hive_type)
-
-
-def _is_text(hive_type: HiveType) -> bool:
-    return isinstance(hive_type, CharType | VarcharType) or hive_type == PrimitiveType("string")
-
-
-_UNLIMITED = 1 << 31
-
-
-def _room(text: HiveType) -> int:
-    return text.length if isinstance(text, CharType | VarcharType) else _UNLIMITED
-
-
-def _width(hive_type: HiveType) -> int:
-    """The width of the type's longest value; more than any text has room for where there is no text
-    of it.
-    """
-    if isinstance(hive_type, DecimalType):
-        return hive_type.precision + 3
-    return _WIDTHS.get(str(hive_type), _UNLIMITED + 1)

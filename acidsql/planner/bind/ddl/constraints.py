@@ -1,11 +1,11 @@
-"""Constraints of CREATE TABLE: which Hive takes, what their traits mean, what they refer to (Hive:
+"""Constraints of tables: which Hive takes, what their traits mean, what they refer to (Hive:
 ConstraintsUtils).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -52,18 +52,52 @@ def bind_constraints(
         if constraint.name and any(c.name == constraint.name for c, _ in constraints):
             raise BindError(f"Constraint name already exists: {constraint.name}", span=written.span)
         constraints.append((constraint, written.span))
-    if table.kind is TableKind.EXTERNAL:
-        for constraint, span in constraints:
-            if constraint.kind in _ENFORCED and constraint.enabled:
-                raise invalid(
-                    "Constraints are disallowed with External tables. Only RELY is allowed.", span
-                )
-    kinds = list(ConstraintKind)
-    return tuple(
-        sorted(
-            _named([c for c, _ in constraints], table), key=lambda c: (kinds.index(c.kind), c.name)
+    for constraint, span in constraints:
+        _check_external(constraint, span, table)
+    return _sorted(_named([c for c, _ in constraints], table))
+
+
+def bind_added_constraint(
+    names: Names, written: ast.Constraint, table: Table
+) -> tuple[Constraint, ...]:
+    """The constraints of a table with another one. BindError if it has such a one."""
+    constraint = _bind(names, written, None, table)
+    known = table.constraints
+    if constraint.kind is ConstraintKind.PRIMARY_KEY and any(
+        one.kind is constraint.kind for one in known
+    ):
+        raise BindError(f"Primary key already exists for: {table.name}", span=written.span)
+    if any(constraint.name == one.name for one in known):
+        raise BindError(f"Constraint name already exists: {constraint.name}", span=written.span)
+    _check_external(constraint, written.span, table)
+    return _sorted(_named([*known, constraint], table))
+
+
+def bind_dropped_constraint(name: ast.Name, table: Table) -> tuple[Constraint, ...]:
+    """The constraints of a table without one. BindError if it has none of the name."""
+    wanted, known = name.text.lower(), [one.name for one in table.constraints]
+    if wanted not in known:
+        raise BindError(
+            f'table {table.name} has no constraint "{wanted}"',
+            hint=did_you_mean(wanted, known),
+            span=name.span,
         )
-    )
+    return tuple(one for one in table.constraints if one.name != wanted)
+
+
+def _check_external(constraint: Constraint, span: Span, table: Table) -> None:
+    if table.kind is not TableKind.EXTERNAL:
+        return
+    if constraint.kind in _ENFORCED and constraint.enabled:
+        raise invalid(
+            "Constraints are disallowed with External tables. Only RELY is allowed.", span
+        )
+
+
+def _sorted(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Constraints by kind, then by name."""
+    kinds = list(ConstraintKind)
+    return tuple(sorted(constraints, key=lambda one: (kinds.index(one.kind), one.name)))
 
 
 def invalid(reason: str, span: Span) -> BindError:
