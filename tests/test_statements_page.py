@@ -22,10 +22,9 @@ from acidsql.parser import parse as parsing
 from acidsql.parser import statements
 from acidsql.parser.grammar import grammar_file, load
 from acidsql.parser.grammar_page import markdown_grammar
-from acidsql.parser.parse import parse
+from acidsql.parser.parse import parse, read_skeleton
 from acidsql.parser.parse_table import lark_of
 from acidsql.parser.script import split
-from acidsql.parser.skeleton import read_skeleton
 from acidsql.parser.tokens import tokenize
 from acidsql.session import Session
 from tests.attach.hive_metastore import HiveMetastore

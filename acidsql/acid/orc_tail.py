@@ -1,17 +1,4 @@
-"""The end of an ORC file (footer and postscript): read, and rewritten with the metadata and types
-of a Hive ACID file.
-
-Neither Spark nor pyarrow can set ORC user metadata, char(n) and varchar(n), or write ``row`` as
-fast as flat columns; all three are facts of the footer alone, so they are put right there. The
-bytes before the footer (stripes, their statistics) stay as they are: numbers of types, streams and
-statistics do not change.
-
-    stripes | stripe statistics | footer | postscript | 1 byte: length of the postscript
-                                  ^ TailEdit.offset
-
-Format: orc_proto.proto of Apache ORC, of which grammar/orc_footer.proto has what is needed here;
-fields without a name there stay in an edited tail as they were.
-"""
+"""ORC files read from their ends: postscript, footer and metadata, and the stripes' own footers."""
 
 from __future__ import annotations
 
@@ -28,18 +15,47 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
+from acidsql.acid.ids import RowId
 from acidsql.acid.orc_footer_pb2 import (
+    ColumnEncoding,
     Footer,
     PostScript,
+    RowIndex,
+    Stream,
+    StripeFooter,
     StripeInformation,
     Type,
     UserMetadataItem,
 )
-from acidsql.acid.orc_types import OrcType, decode_types, encode_types, preorder, same_storage, text
-from acidsql.acid.row_id import RowId
+from acidsql.acid.orc_footer_pb2 import ColumnStatistics as StatisticsMessage
+from acidsql.acid.orc_types import (
+    OrcType,
+    decode_types,
+    encode_types,
+    preorder,
+    same_storage,
+    struct_type,
+    text,
+)
 from acidsql.errors import FormatError, InternalError
 from acidsql.lazy_dataclass import dataclass
+
+# ---- orc tail
+#
+# The end of an ORC file (footer and postscript): read, and rewritten with the metadata and types of
+# a Hive ACID file.
+#
+# Neither Spark nor pyarrow can set ORC user metadata, char(n) and varchar(n), or write ``row`` as
+# fast as flat columns; all three are facts of the footer alone, so they are put right there. The
+# bytes before the footer (stripes, their statistics) stay as they are: numbers of types, streams
+# and statistics do not change.
+#
+#     stripes | stripe statistics | footer | postscript | 1 byte: length of the postscript
+#                                   ^ TailEdit.offset
+#
+# Format: orc_proto.proto of Apache ORC, of which grammar/orc_footer.proto has what is needed here;
+# fields without a name there stay in an edited tail as they were.
+
 
 FIRST_READ = 16 * 1024
 """Bytes that hold the tail of all but very wide or very long files."""
@@ -473,3 +489,134 @@ def is_strictly_ascending(
     bucket = np.sign(np.diff(bucket_properties))
     row = np.sign(np.diff(rows))
     return bool(((write > 0) | (write == 0) & ((bucket > 0) | (bucket == 0) & (row > 0))).all())
+
+
+# ---- orc stripes
+#
+# What lies inside a stripe of an ORC file: its streams, and where in them each row group begins;
+# and streams of one column as a small file of their own, which any reader of ORC decodes.
+#
+# Format: orc_proto.proto of Apache ORC. A position of a row group tells, stream by stream, where
+# the chunk begins that holds the group's first value, how far into its bytes it is, and for
+# encodings of runs how many values of the run come before it.
+
+
+_HEADER = b"ORC"
+
+
+class StreamKind(IntEnum):
+    """Stream.Kind of orc_proto.proto."""
+
+    PRESENT = 0
+    DATA = 1
+    LENGTH = 2
+    DICTIONARY_DATA = 3
+    SECONDARY = 5
+    ROW_INDEX = 6
+
+
+class Encoding(NamedTuple):
+    """How a column is stored in a stripe."""
+
+    kind: int
+    dictionary_size: int
+
+    @property
+    def is_dictionary(self) -> bool:
+        """DICTIONARY and DICTIONARY_V2."""
+        return self.kind in (1, 3)
+
+
+class StripeLayout(NamedTuple):
+    """``streams``: by column and kind, the bytes of the file that each takes; those that nobody
+    asks for are left out. ``encodings``: by column.
+    """
+
+    streams: Mapping[tuple[int, StreamKind], range]
+    encodings: Sequence[Encoding]
+
+
+class Extent(NamedTuple):
+    """Where a stripe begins and what it consists of, in bytes."""
+
+    offset: int
+    index_length: int
+    data_length: int
+    footer_length: int
+    rows: int
+
+    @property
+    def footer(self) -> int:
+        """Where the stripe's footer begins: behind its index and its data."""
+        return self.offset + self.index_length + self.data_length
+
+
+_KINDS = {kind.value: kind for kind in StreamKind}
+
+
+def extents(tail: OrcTail) -> tuple[tuple[Extent, ...], int]:
+    """The stripes of a file, and how many rows a row group has; 0 where there are none."""
+    footer = Footer.FromString(tail.footer)
+    stripes = tuple(
+        Extent(one.offset, one.indexLength, one.dataLength, one.footerLength, one.numberOfRows)
+        for one in footer.stripes
+    )
+    return stripes, footer.rowIndexStride
+
+
+def stripe_layout(section: bytes, codec: OrcCodec, extent: Extent) -> StripeLayout:
+    """What the footer of a stripe says. ValueError, DecodeError or a codec's error if it is
+    broken.
+    """
+    footer = StripeFooter.FromString(unpack(section, codec))
+    streams, at = {}, extent.offset
+    for one in footer.streams:
+        if one.kind in _KINDS:
+            streams[one.column, _KINDS[one.kind]] = range(at, at + one.length)
+        at += one.length
+    if at != extent.footer:
+        raise ValueError("the streams of a stripe do not fill it")
+    return StripeLayout(streams, [Encoding(c.kind, c.dictionarySize) for c in footer.columns])
+
+
+def writer_zone(section: bytes, codec: OrcCodec) -> str:
+    """The time zone of the Java that wrote a stripe, from the stripe's footer; empty where it is
+    not told. Fails as ``stripe_layout``.
+    """
+    return text(StripeFooter.FromString(unpack(section, codec)).writerTimezone)
+
+
+def positions(section: bytes, codec: OrcCodec) -> list[tuple[int, ...]]:
+    """The positions of each row group, from the index of a column; fails as ``stripe_layout``."""
+    return [tuple(entry.positions) for entry in RowIndex.FromString(unpack(section, codec)).entry]
+
+
+def column_file(
+    kind: OrcType, encoding: Encoding, rows: int, streams: Mapping[StreamKind, bytes]
+) -> bytes:
+    """An ORC file without compression of one column. ``streams``: its own, not those of columns
+    below it.
+    """
+    root = struct_type(["c"], [kind])
+    below = len(list(preorder(kind))) - 1
+    encodings = [ColumnEncoding(kind=0)] * (below + 2)
+    encodings[1] = ColumnEncoding(kind=encoding.kind, dictionarySize=encoding.dictionary_size)
+    stripe_footer = StripeFooter(
+        streams=[Stream(kind=k, column=1, length=len(data)) for k, data in streams.items()],
+        columns=encodings,
+    ).SerializeToString()
+    body = b"".join(streams.values())
+    stripe = StripeInformation(
+        offset=len(_HEADER),
+        indexLength=0,
+        dataLength=len(body),
+        footerLength=len(stripe_footer),
+        numberOfRows=rows,
+    )
+    footer = Footer(
+        stripes=[stripe], types=encode_types(root), numberOfRows=rows, rowIndexStride=0
+    ).SerializeToString()
+    end = PostScript(
+        footerLength=len(footer), compression=OrcCodec.NONE, magic=_HEADER.decode()
+    ).SerializeToString()
+    return b"".join((_HEADER, body, stripe_footer, footer, end, bytes([len(end)])))

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.ids import bucket_ids
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import numpy_array
 from acidsql.attach.layout import LaidOut

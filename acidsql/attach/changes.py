@@ -19,8 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from acidsql.acid.bucket_codec import statement_ids
-from acidsql.acid.ids import NO_STATEMENT
+from acidsql.acid.ids import NO_STATEMENT, statement_ids
 from acidsql.arrow_arrays import numpy_array
 from acidsql.catalog.attached import attached_write_ids, pinned_of
 from acidsql.catalog.catalog import Catalog

@@ -22,9 +22,9 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.attach.facts import PartitionFacts, TableFacts
 from acidsql.catalog.attached import check_no_overlay
 from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.describe import show_create
 from acidsql.catalog.model import Column, FileFormat, Partition, Table, TableKind
 from acidsql.catalog.partitions import default_location, name_of, partition_values
-from acidsql.catalog.show_create import show_create
 from acidsql.errors import BindError, Error, WriteConflictError
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split

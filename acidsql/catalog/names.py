@@ -1,14 +1,27 @@
-"""Which names databases, tables and columns may have, and what a table's directory is called.
-
-Hive 4.0.1: MetaStoreUtils.validateName and encodeTableName, the parser's rule for columns, and the
-lengths of the metastore's columns. Names that Hive takes and then cannot use are refused, too.
-"""
+"""Which names databases, tables and columns may have, and the errors of a catalog about them."""
 
 from __future__ import annotations
 
 import string
 
+from acidsql.catalog.model import DEFAULT_DATABASE, TableName
 from acidsql.catalog.partitions import MAX_NAME_BYTES
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    DatabaseNotFoundError,
+    TableNotFoundError,
+    WriteConflictError,
+)
+
+# ---- names
+#
+# Which names databases, tables and columns may have, and what a table's directory is called.
+#
+# Hive 4.0.1: MetaStoreUtils.validateName and encodeTableName, the parser's rule for columns, and
+# the lengths of the metastore's columns. Names that Hive takes and then cannot use are refused,
+# too.
+
 
 _WORD = frozenset(string.ascii_letters + string.digits + "_")
 _IN_TABLES = _WORD | frozenset(" !\"#%&'()*+,-/;<=>?@[]^`{|}~")
@@ -87,3 +100,49 @@ def _too_long(kind: str, name: str, most: int) -> str | None:
     if len(name) <= most:
         return None
     return f"{kind} name has {len(name)} characters, of which {most} are allowed"
+
+
+# ---- refusals
+#
+# The errors of a catalog, whichever store keeps it.
+
+
+INVALID_TABLE = 10001
+DATABASE_DOES_NOT_EXIST = 10072
+
+
+def no_database(name: str) -> DatabaseNotFoundError:
+    return DatabaseNotFoundError(f'database "{name}" does not exist', code=DATABASE_DOES_NOT_EXIST)
+
+
+def default_database_stays() -> BindError:
+    return BindError(f'database "{DEFAULT_DATABASE}" cannot be dropped')
+
+
+def not_empty(name: str, tables: int) -> BindError:
+    return BindError(
+        f'database "{name}" is not empty',
+        detail=f"it has {tables} table(s)",
+        hint="DROP DATABASE .. CASCADE drops them too.",
+    )
+
+
+def no_table(name: TableName) -> TableNotFoundError:
+    return TableNotFoundError(f'table "{name}" does not exist', code=INVALID_TABLE)
+
+
+def table_exists(name: TableName) -> AlreadyExistsError:
+    return AlreadyExistsError(f'table "{name}" already exists')
+
+
+def changed_meanwhile(name: TableName) -> WriteConflictError:
+    return WriteConflictError(
+        f'table "{name}" was changed by another session meanwhile',
+        hint="Run the statement again: it will see the other session's change.",
+    )
+
+
+def other_partition_columns(name: TableName) -> WriteConflictError:
+    return WriteConflictError(
+        f'table "{name}" has other partition columns', hint="Run the statement again."
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import assert_never
 
-from acidsql.acid.row_id import ROW_ID_PARTS
+from acidsql.acid.ids import ROW_ID_PARTS
 from acidsql.errors import BindError, Span
 from acidsql.lazy_dataclass import dataclass
 

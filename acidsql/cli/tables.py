@@ -13,7 +13,7 @@ from typing import Any
 
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.types import PrimitiveType
-from acidsql.commit.dropped import list_kept
+from acidsql.commit.recovery import list_kept
 from acidsql.errors import TableNotFoundError
 from acidsql.rendering.formats import Layout, parse_format, write_rows
 from acidsql.rendering.progress import progress

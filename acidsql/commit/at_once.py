@@ -14,8 +14,7 @@ from acidsql.commit.unit_of_work import Leg, Store, UnitOfWork
 from acidsql.errors import Error, not_again
 from acidsql.plan.operators import Ran
 from acidsql.run.engine import Engine
-from acidsql.run.target import NO_WRITE, Work
-from acidsql.run.trace import Trace
+from acidsql.run.flow import NO_WRITE, Trace, Work
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingWrites, Roots
 from acidsql.storage.write.target import Written

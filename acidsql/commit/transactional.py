@@ -12,16 +12,14 @@ from acidsql import crash_points, interrupts
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import Partition, TableName
 from acidsql.catalog.partitions import name_of
-from acidsql.commit.publishing import Publisher
 from acidsql.commit.recovery import hide
-from acidsql.commit.unit_of_work import Done, Leg, Store, UnitOfWork
+from acidsql.commit.unit_of_work import Done, Leg, Publisher, Store, UnitOfWork
 from acidsql.errors import Error, ExecutionError, FormatError
 from acidsql.plan.operators import COMMIT
 from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.run.engine import Engine
-from acidsql.run.target import Work
-from acidsql.run.trace import Trace
+from acidsql.run.flow import Trace, Work
 from acidsql.spark.start.translation import translated
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
@@ -32,8 +30,7 @@ from acidsql.txn.locking import Patience
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap
-from acidsql.txn.runs import Run, RunRequest, digest_of
-from acidsql.txn.taken import Taken, TakenFile
+from acidsql.txn.runs import Run, RunRequest, Taken, TakenFile, digest_of
 from acidsql.txn.transaction import PATIENCE, Transaction, TransactionState
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
+from acidsql.catalog.describe import literal, quoted
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import partition_values
-from acidsql.catalog.show_create import literal, quoted
 from acidsql.compaction.cleaner import NO_CLEANUP, kept_until
 from acidsql.compaction.health import PartitionHealth, TableHealth
 from acidsql.settings import Settings

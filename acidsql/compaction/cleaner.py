@@ -36,8 +36,7 @@ from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, choose, is_final, parse
 from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.commit.dropped import FILES_AT_ONCE
-from acidsql.commit.recovery import Recovery, hide, remove_staging
+from acidsql.commit.recovery import FILES_AT_ONCE, Recovery, hide, remove_staging
 from acidsql.commit.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
 from acidsql.files.fileio import FileIO, hidden_reader

@@ -51,8 +51,8 @@ from acidsql.txn.compactions import (
     CompactionType,
     OpenedCompaction,
 )
-from acidsql.txn.heartbeat import Heartbeat
 from acidsql.txn.leftovers import OF_COMPACTION
+from acidsql.txn.locking import Heartbeat
 from acidsql.txn.manager import OperationType, TxnComponent
 
 

@@ -54,7 +54,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUse,
     DdlAction,
 )
-from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact
 from acidsql.result import Result
 
 

@@ -15,7 +15,7 @@ from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound_compactions import (
+from acidsql.planner.bind.bound_transactions import (
     BoundAbortCompactions,
     BoundCompact,
     BoundShowCompactions,

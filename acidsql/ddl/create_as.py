@@ -20,8 +20,7 @@ from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows, planned_wo
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
 from acidsql.plan.new_table import new_table
-from acidsql.plan.plans import CatalogCommand, plan_insert
-from acidsql.plan.runnable import check_runnable
+from acidsql.plan.plans import CatalogCommand, check_runnable, plan_insert
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, BoundCreateTableAs
 from acidsql.result import Result, warnings_of
 from acidsql.storage.snapshots import Snapshots

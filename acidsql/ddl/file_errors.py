@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from acidsql.commit.dropped import delete_dropped, keep_dropped
+from acidsql.commit.recovery import delete_dropped, keep_dropped
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error, ExecutionError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from acidsql.acid.listed import FileEntry
-from acidsql.commit.dropped import move_back
+from acidsql.commit.recovery import move_back
 from acidsql.commit.unit_of_work import Store
 from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.warehouse import Warehouse

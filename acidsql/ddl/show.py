@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidsql.catalog import describe
+from acidsql.catalog.describe import show_create, shown_properties
 from acidsql.catalog.partitions import partition_name
-from acidsql.catalog.show_create import show_create, shown_properties
 from acidsql.catalog.statistics import merged, of_partitions
 from acidsql.ddl.answers import matching, one_column
 from acidsql.ddl.file_errors import file_errors

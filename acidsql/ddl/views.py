@@ -12,13 +12,12 @@ from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError
 from acidsql.expressions.spark_words import identifier
 from acidsql.plan.building import read_operators
-from acidsql.plan.plans import ReadPlan
-from acidsql.plan.runnable import check_runnable
+from acidsql.plan.plans import ReadPlan, check_runnable
 from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.ddl.view import wrong_width
 from acidsql.result import Result
-from acidsql.run.trace import UNTRACED
+from acidsql.run.flow import UNTRACED
 
 
 def create_view(warehouse: Warehouse, action: BoundCreateView) -> Result:

@@ -31,10 +31,9 @@ from acidsql.plan.plans import (
 )
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS
-from acidsql.planner.bind.bound_compactions import BoundAbortCompactions
-from acidsql.planner.bind.bound_transactions import BoundAbortTransactions
+from acidsql.planner.bind.bound_transactions import BoundAbortCompactions, BoundAbortTransactions
 from acidsql.result import Result, Stats, warnings_of
-from acidsql.run.target import Work, truncated_partitions
+from acidsql.run.flow import Work, truncated_partitions
 from acidsql.storage.write.touched import Touched, Touching
 
 _ANY_WRITE_ID = "<w>"

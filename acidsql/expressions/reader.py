@@ -1,19 +1,19 @@
-"""Reads conditions from our own tokens, in Spark's order of precedence.
-
-sqlglot's trees will not do: they keep neither the place of every part nor its words (there
-``date_sub(d, 1)`` is a sum and ``CAST(x AS VARCHAR(3))`` a cast to STRING), and a partition may
-only be dropped by what is understood word for word. Whatever is not is ``Unread``, as far as the
-next AND or OR.
-"""
+"""Expressions read from our own tokens, as trees, with their types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
-from acidsql.catalog.types import HiveType, parse_type
+from acidsql.catalog.types import (
+    MAX_DECIMAL_PRECISION,
+    DecimalType,
+    HiveType,
+    PrimitiveType,
+    parse_type,
+)
 from acidsql.errors import BindError, Span
-from acidsql.expressions.constants import literal_constant, number_constant
-from acidsql.expressions.cursor import CLAUSES, JOINS, Cursor, join_operators
+from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     EXISTS,
@@ -33,6 +33,150 @@ from acidsql.expressions.tree import (
 )
 from acidsql.parser.tokens import Token, TokenKind
 from acidsql.spark_release import has_colon_casts
+
+# ---- cursor
+#
+# Tokens of a condition, where a reader stands in them, and the words at which it ends.
+
+
+CLAUSES = frozenset(
+    "GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW UNION EXCEPT MINUS INTERSECT"
+    " QUALIFY LATERAL SELECT INSERT".split()
+)
+"""Words at which another clause of a query begins."""
+
+JOINS = frozenset(
+    "JOIN LEFT RIGHT FULL INNER CROSS SEMI ANTI NATURAL WHERE ON USING PIVOT UNPIVOT".split()
+)
+"""Words at which the condition of a join ends, too."""
+
+
+_JOINED = ("<=>", "<=", ">=", "<>", "!=", "==", "||", "::", "->", "=>", "|>", "&&", "<<", ">>")
+_MARKS = frozenset("".join(_JOINED))
+
+
+def join_operators(tokens: Sequence[Token]) -> list[Token]:
+    """Operators of several characters as one token."""
+    joined: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        count = 1
+        if token.kind is TokenKind.MARK and token.text in _MARKS:
+            marks = [
+                t.text
+                for i, t in enumerate(tokens[at : at + 3])
+                if t.kind is TokenKind.MARK and t.start == token.start + i
+            ]
+            operator = next((m for m in _JOINED if "".join(marks).startswith(m)), token.text)
+            count = len(operator)
+            token = Token(TokenKind.MARK, operator, token.start, tokens[at + count - 1].end)
+        joined.append(token)
+        at += count
+    return joined
+
+
+class Cursor:
+    """Token number ``at`` of ``tokens`` is the next one."""
+
+    def __init__(self, tokens: Sequence[Token], at: int = 0) -> None:
+        self.tokens = tokens
+        self.at = at
+
+    def is_past_end(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def mark(self, ahead: int = 0) -> str:
+        """The mark at hand; empty for anything that is none."""
+        at = self.at + ahead
+        if at >= len(self.tokens):
+            return ""
+        kind, text, _, _ = self.tokens[at]
+        return text if kind is TokenKind.MARK else ""
+
+    def word(self, ahead: int = 0) -> str:
+        """The bare word at hand in upper case; empty for anything that is none."""
+        at = self.at + ahead
+        return self.tokens[at].word if at < len(self.tokens) else ""
+
+    def take(self, text: str) -> bool:
+        """Steps over a word or mark if it is at hand."""
+        if self.at >= len(self.tokens):
+            return False
+        kind, token_text, _, _ = self.tokens[self.at]
+        taken = (
+            token_text == text
+            if kind is TokenKind.MARK
+            else kind is TokenKind.WORD and token_text.upper() == text
+        )
+        self.at += taken
+        return taken
+
+    def expect(self, text: str) -> None:
+        """Steps over a word or mark. NotHere if another is at hand."""
+        if not self.take(text):
+            raise NotHere(text)
+
+    def since(self, start: int) -> Span:
+        """From the token number ``start`` to the one behind the cursor."""
+        return Span(self.tokens[start].start, self.tokens[self.at - 1].end)
+
+
+# ---- constants
+#
+# Literals of a condition as constants with Spark's types.
+
+
+def literal_constant(source: str, span: Span) -> Constant:
+    """The constant that a word, a text, a day or a moment stands for. NotHere."""
+    value = parse_literal(span.cut(source))
+    name = {
+        "NoneType": "void",
+        "bool": "boolean",
+        "str": "string",
+        "date": "date",
+        "datetime": "timestamp",
+    }[type(value).__name__]
+    return Constant(value, PrimitiveType(name), span)
+
+
+_SMALL = {"Y": "tinyint", "S": "smallint"}
+"""What a letter behind a number makes of it."""
+
+
+def number_constant(source: str, span: Span) -> Constant:
+    """Spark's type of a number: INT, BIGINT or DECIMAL by its size, DECIMAL with a point,
+    DOUBLE with an exponent. NotHere.
+    """
+    text = span.cut(source)
+    value = parse_literal(text)
+    match value:
+        case float():
+            return Constant(value, PrimitiveType("double"), span)
+        case int() if (small := _SMALL.get(text[-1].upper())) is not None:
+            return Constant(value, PrimitiveType(small), span)
+        case int():
+            fits = -(1 << 31) <= value < 1 << 31 and text[-1] not in "lL"
+            return Constant(value, PrimitiveType("int" if fits else "bigint"), span)
+        case Decimal():
+            _, digits, exponent = value.as_tuple()
+            if (
+                isinstance(exponent, int)
+                and exponent <= 0
+                and max(len(digits), -exponent) <= MAX_DECIMAL_PRECISION
+            ):
+                return Constant(value, DecimalType(max(len(digits), -exponent), -exponent), span)
+    raise NotHere(text)
+
+
+# ---- reader
+#
+# Reads conditions from our own tokens, in Spark's order of precedence.
+#
+# sqlglot's trees will not do: they keep neither the place of every part nor its words (there
+# ``date_sub(d, 1)`` is a sum and ``CAST(x AS VARCHAR(3))`` a cast to STRING), and a partition may
+# only be dropped by what is understood word for word. Whatever is not is ``Unread``, as far as the
+# next AND or OR.
 
 
 def read_condition(

@@ -18,7 +18,7 @@ from dataclasses import field
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.predicate import scalar
+from acidsql.expressions.pruning import scalar
 from acidsql.expressions.query_text import Edit, Piece, Slice, edited
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, conjuncts
 from acidsql.lazy_dataclass import dataclass

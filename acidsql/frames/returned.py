@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from acidsql.acid.row_id import RETURNED_ROW_ID
+from acidsql.acid.ids import RETURNED_ROW_ID
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import ROW_ID_TYPE

@@ -28,12 +28,12 @@ from acidsql.metastore.rows.locks import (
 )
 from acidsql.metastore.sql import Connection, select
 from acidsql.metastore.txn_tables import HIVE_LOCKS
-from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import (
     NO_TXN,
     LockAnswer,
     LockComponent,
     LockInfo,
+    LockQueue,
     LockRequest,
     LockState,
     LockType,

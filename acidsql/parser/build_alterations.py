@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from acidsql.errors import ParseError, UnsupportedStatementError
 from acidsql.parser import pieces
-from acidsql.parser.columns import column_definition, table_constraint
 from acidsql.parser.grammar import Node
+from acidsql.parser.pieces import column_definition, table_constraint
 from acidsql.parser.statements import (
     AddColumns,
     AddConstraint,

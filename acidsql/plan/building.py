@@ -13,7 +13,6 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
-from acidsql.plan.counting import row_count
 from acidsql.plan.engines import INSERT_SHARE, Engines, SparkAtHand, engines, only_spark
 from acidsql.plan.operators import (
     Check,
@@ -51,6 +50,7 @@ from acidsql.plan.operators import (
     Way,
     WriteFiles,
     either,
+    row_count,
 )
 from acidsql.planner.bind.bound import (
     BoundDelete,
@@ -62,11 +62,11 @@ from acidsql.planner.bind.bound import (
     BoundUpdate,
     MergeAction,
 )
-from acidsql.planner.bind.local.merge_trees import LocalMerge
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     CommonTable,
     JoinTree,
+    LocalMerge,
     LocalQuery,
     LocalSource,
     LocalValues,

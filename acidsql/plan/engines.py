@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
+from acidsql.files.parallel import THREADS
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
-from acidsql.storage.scan.ahead import THREADS
 
 INSERT_SHARE = 4
 """An INSERT's share of the bytes that Spark may hand to the driver: its tasks write as well, and no

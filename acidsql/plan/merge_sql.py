@@ -15,7 +15,7 @@ from dataclasses import replace
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column
 from acidsql.expressions.losses import given_name
-from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.pruning import Predicate
 from acidsql.expressions.query_text import Piece, QueryText, Slot
 from acidsql.expressions.spark_words import (
     SOURCE_ROW,

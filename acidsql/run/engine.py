@@ -30,11 +30,9 @@ from acidsql.planner.bind.bound import BoundLoad, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.run.driver.operators import Driver, reading_files
-from acidsql.run.flow import Change, Merging
+from acidsql.run.flow import UNTRACED, Change, Merging, Trace, Work, write_target
 from acidsql.run.interpreter import Interpreter, ways_of
 from acidsql.run.resources import Resources
-from acidsql.run.target import Work, write_target
-from acidsql.run.trace import UNTRACED, Trace
 from acidsql.settings import Settings
 from acidsql.spark import jvm
 from acidsql.spark.start.translation import translated
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from acidsql.plan.new_table import Given
-    from acidsql.run.reading import Reading
+    from acidsql.run.interpreter import Reading
     from acidsql.run.spark.operators import Spark
     from acidsql.storage.write.touched import Touching
 
@@ -207,7 +205,7 @@ class Engine:
 
     def answer(self, plan: ReadPlan, snapshots: Snapshots, trace: Trace) -> Reading:
         """The answer of a query, whose rows are made when they are asked for."""
-        from acidsql.run.reading import Reading
+        from acidsql.run.interpreter import Reading
 
         ways = list(ways_of(plan.operators))
         try:
@@ -289,7 +287,7 @@ class Engine:
         except CardinalityError as error:
             if not isinstance(leg, MergePlan):
                 raise
-            from acidsql.run.driver.violations import add_key_values
+            from acidsql.run.driver.merges import add_key_values
 
             most = int(self.resources.settings.number("acidsql.local.max.bytes"))
             add_key_values(error, leg, work.snapshots, self.driver.scanner, most)
@@ -325,7 +323,7 @@ class Engine:
         """The figures of the driver alone; None where they are Spark's.
         UnsupportedStatementError if there is to be no Spark.
         """
-        from acidsql.run.driver.measuring import measured
+        from acidsql.run.driver.summary import measured
 
         allowed = engines(self.resources.settings)
         if not allowed.driver:

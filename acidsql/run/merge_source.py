@@ -19,7 +19,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import DecimalType, PrimitiveType, holds, is_timestamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.expressions.spark_words import SOURCE_ROW, identifier, is_limited, spark_type
 from acidsql.expressions.tree import Call, ColumnRef, Constant, PartitionCondition
 from acidsql.parser.statements import Match

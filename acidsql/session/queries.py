@@ -4,6 +4,7 @@ results, whose rows come when they are asked for.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import field
@@ -13,7 +14,10 @@ from weakref import WeakSet, finalize
 
 from acidsql import interrupts
 from acidsql.catalog.model import TableKind
+from acidsql.catalog.types import PrimitiveType
+from acidsql.ddl.file_errors import file_errors
 from acidsql.errors import (
+    BindError,
     Error,
     ExecutionError,
     FormatError,
@@ -21,16 +25,19 @@ from acidsql.errors import (
     TransactionAbortedError,
     UnsupportedStatementError,
 )
+from acidsql.files.fileio import FileIO
+from acidsql.files.urls import is_inside, real_entry, real_path
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.nesting import placed_in
-from acidsql.plan.facts import removes_files
+from acidsql.parser.tokens import placed_in
+from acidsql.plan.facts import removes_files, words_of
 from acidsql.plan.plans import Plan, ReadPlan, stored_reads, transactional_reads
+from acidsql.planner.bind.bound import Telling
 from acidsql.result import Result, ResultColumn, Stats
 from acidsql.run.engine import Engine
-from acidsql.run.trace import UNTRACED, Trace
-from acidsql.session.transaction import SessionLocks, SessionTransaction
-from acidsql.session.turn import Turn
+from acidsql.run.flow import UNTRACED, Trace
+from acidsql.session.transaction import SessionLocks, SessionTransaction, Turn
 from acidsql.storage.snapshots import Snapshots
+from acidsql.storage.unload.destination import Destination
 from acidsql.txn.locks import LockRequest
 from acidsql.txn.readers import gone_error, overwritten_error
 from acidsql.txn.reading import Hold, Reads
@@ -39,7 +46,90 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from acidsql.run.reading import Reading
+    from acidsql.run.interpreter import Reading
+
+
+# ---- unloads
+#
+# A session's queries whose rows go into files that no table has: COPY .. TO and INSERT OVERWRITE
+# DIRECTORY. Files are no part of a transaction: they are there once the statement has ended.
+
+
+def unload(rows: Result, plan: ReadPlan, files: FileIO, root: str, trace: Trace) -> Result:
+    """Writes the rows of a plan's query to where it wants them; what was done. ``root``: of the
+    warehouse. ``trace`` noted how they were made.
+    """
+    from acidsql.storage.unload.unloading import Unloading
+
+    into = plan.into
+    assert into is not None
+    _check_place(into, root)
+    columns = [(column.name, column.type) for column in rows.columns]
+    writing, putting = plan.ending
+    with file_errors(words_of(plan)), Unloading(into, columns, files) as unloading:
+        with trace.running(writing) as figures:
+            for batch in rows.batches():
+                interrupts.check()
+                unloading.write(batch)
+            figures.rows = unloading.rows
+        interrupts.check()
+        with trace.running(putting) as figures:
+            try:
+                unloading.put_in_place()
+            except FileExistsError as error:
+                raise ExecutionError(
+                    f'{into.what} "{into.given}" has been made by another meanwhile',
+                    hint="OVERWRITE true puts the rows in its place.",
+                ) from error
+            figures.files, figures.bytes = unloading.files, unloading.bytes
+    stats = Stats(rows_copied=unloading.rows, steps=tuple(trace.ran))
+    return Result((), stats, warnings=rows.warnings)
+
+
+def _check_place(into: Destination, root: str) -> None:
+    """BindError for a place inside of the warehouse, whose files are those of tables, and for a
+    directory to be put in place of one that this program is in or the warehouse.
+    """
+    path, warehouse = real_entry(into.path), real_path(root)
+    if is_inside(path, warehouse):
+        raise BindError(
+            f'"{into.given}" lies in the warehouse, whose files are those of tables',
+            hint="Write to another directory.",
+            span=into.span,
+        )
+    around = (warehouse, os.path.realpath(os.getcwd()))
+    if into.in_directory and any(is_inside(one, path) for one in around):
+        raise BindError(
+            f'"{into.given}" would be replaced with all that is in it',
+            hint="Name a directory of its own for the files.",
+            span=into.span,
+        )
+
+
+# ---- telling
+#
+# What is told of a query's rows in place of them: DESCRIBE and SUMMARIZE.
+
+
+def answer_about(rows: Result, plan: ReadPlan, trace: Trace) -> Result:
+    """The answer about the ``rows`` of a plan, which are read for SUMMARIZE alone. ``trace`` noted
+    how they were made.
+    """
+    if plan.telling is Telling.COLUMNS:
+        names = ["col_name", "data_type", "comment"]
+        answer = Result.of_text(Stats(), names, [[c.name, str(c.type), ""] for c in rows.columns])
+    else:
+        from acidsql.run.driver.summary import COLUMNS, summary_of
+
+        with trace.running(plan.ending[0]):
+            table = summary_of([(c.name, c.type) for c in rows.columns], rows.batches())
+        columns = [ResultColumn(name=name, type=PrimitiveType(kind)) for name, kind in COLUMNS]
+        answer = Result(columns, Stats(steps=tuple(trace.ran)), fetch=lambda: table)
+    answer.warnings = rows.warnings
+    return answer
+
+
+# ---- queries
 
 
 _OF_FILES = (ExecutionError, FormatError, SnapshotTooOldError, UnsupportedStatementError)

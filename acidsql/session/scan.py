@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from acidsql.acid.ids import WriteId
-from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN, WriteId
 from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.types import ROW_ID_TYPE
@@ -29,8 +28,7 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.vectors import vectorized
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.nesting import placed_in
-from acidsql.parser.tokens import tokenize
+from acidsql.parser.tokens import placed_in, tokenize
 from acidsql.plan.plans import (
     Plan,
     ReadPlan,

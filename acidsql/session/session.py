@@ -22,7 +22,7 @@ from acidsql.run.engine import Engine
 from acidsql.session.observing import Observed
 from acidsql.session.opening import check_arguments, default_warehouse, opened_store
 from acidsql.session.spine import Spine
-from acidsql.session.turn import Turn
+from acidsql.session.transaction import Turn
 from acidsql.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.parser.parameters import Params
-    from acidsql.session.blocks import Block
+    from acidsql.session.retrying import Block
     from acidsql.session.scan import TableScan
     from acidsql.session.tables import SessionTable
     from acidsql.txn.runs import CommittedRun
@@ -316,13 +316,13 @@ class Session:
         InterfaceError for a name that is taken by a frame; AlreadyExistsError by a table of the
         current database or a view of Spark's: no one shadows the other.
         """
-        from acidsql.session.frames import register
+        from acidsql.session.tables import register
 
         register(self._spine, name, frame)
 
     def unregister(self, name: str) -> None:
         """Takes a registered name away. InterfaceError if it is none."""
-        from acidsql.session.frames import unregister
+        from acidsql.session.tables import unregister
 
         unregister(self._spine, name)
 
@@ -382,7 +382,7 @@ class Session:
         ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
         after retryable errors. ``run_id``: as for ``record_run``.
         """
-        from acidsql.session.blocks import Block
+        from acidsql.session.retrying import Block
 
         return Block(self, read_only=read_only, retries=retries, run_id=run_id)
 
@@ -390,7 +390,7 @@ class Session:
         """What ``work(session)`` returns, called in a transaction of its own; called again, with
         growing pauses, after errors that are ``retryable``.
         """
-        from acidsql.session.blocks import run_again
+        from acidsql.session.retrying import run_again
 
         return run_again(self.transaction(retries=retries), work)
 

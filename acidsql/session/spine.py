@@ -26,7 +26,6 @@ from acidsql.errors import (
 )
 from acidsql.frames.registry import Frames
 from acidsql.lazy_dataclass import dataclass
-from acidsql.parser.nesting import placed_in
 from acidsql.parser.statements.tables import (
     AttachDatabase,
     AttachTable,
@@ -35,6 +34,7 @@ from acidsql.parser.statements.tables import (
     CreateTableLike,
     CreateView,
 )
+from acidsql.parser.tokens import placed_in
 from acidsql.plan.facts import Facts, facts_of, name_of_statement
 from acidsql.plan.plans import (
     CatalogCommand,
@@ -48,10 +48,10 @@ from acidsql.plan.plans import (
     SessionCommand,
     WritePlan,
     carried_out,
+    check_runnable,
     plan,
     reads_of,
 )
-from acidsql.plan.runnable import check_runnable
 from acidsql.planner.bind import Surroundings, bind, bind_all_rows
 from acidsql.planner.bind.bound import Telling
 from acidsql.planner.bind.bound_catalog import (
@@ -69,12 +69,11 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
-from acidsql.run.trace import UNTRACED, Trace
+from acidsql.run.flow import UNTRACED, Trace
 from acidsql.session.changes import Changed, SessionChanges
 from acidsql.session.queries import SessionQueries
 from acidsql.session.retrying import Attempts
-from acidsql.session.transaction import SessionLocks, SessionTransaction
-from acidsql.session.turn import Turn
+from acidsql.session.transaction import SessionLocks, SessionTransaction, Turn
 from acidsql.settings import Settings, Variables
 from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads
@@ -86,7 +85,7 @@ if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.parser.parameters import Params
-    from acidsql.session.copying import SessionCopies
+    from acidsql.session.changes import SessionCopies
     from acidsql.txn.store import SessionStore
 
 _HEALTH = "DESCRIBE HEALTH "
@@ -231,7 +230,7 @@ class Spine:
         return self.frames.returned(table, self.settings.text("acidsql.frames.directory"))
 
     def _copies(self) -> SessionCopies:
-        from acidsql.session.copying import SessionCopies
+        from acidsql.session.changes import SessionCopies
 
         return SessionCopies(
             manager=self.open_store,
@@ -415,7 +414,7 @@ class Spine:
             run_catalog_command(self._warehouse(), making)
 
     def _attach(self, action: AttachAction) -> Result:
-        from acidsql.session.attaching import run_attach_command
+        from acidsql.session.statements import run_attach_command
 
         return run_attach_command(self._warehouse(), self._live_tables, action)
 
@@ -520,12 +519,12 @@ class Spine:
     def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         rows = self.queries.read(plan, source, trace)
         if plan.telling is not None:
-            from acidsql.session.telling import answer_about
+            from acidsql.session.queries import answer_about
 
             return answer_about(rows, plan, trace)
         if plan.into is None:
             return rows
-        from acidsql.session.unloads import unload
+        from acidsql.session.queries import unload
 
         return unload(rows, plan, self.engine.files, self.root, trace)
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from acidsql.catalog.model import Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, VarcharType
-from acidsql.errors import BindError, InterfaceError
+from acidsql.errors import AlreadyExistsError, BindError, InterfaceError
 from acidsql.expressions.spark_words import identifier, text_literal
+from acidsql.frames.matching import by_lower_name, table_columns
 from acidsql.frames.registry import ONCE
 from acidsql.parser.parameters import Params
-from acidsql.session.frames import is_sparks
-from acidsql.session.merges import MergeText, enclosed_values
 from acidsql.session.own_text import check_expression, enclosed, in_own_text, move
 from acidsql.session.spine import Spine
 from acidsql.utf8 import check_text
@@ -26,6 +25,196 @@ from acidsql.utf8 import check_text
 if TYPE_CHECKING:
     from acidsql.frames.batches import Batches
     from acidsql.result import Result
+
+
+# ---- frames
+#
+# ``Session.register``: DataFrames under names that a session's statements read them by.
+
+
+def is_sparks(frame: Any) -> bool:
+    """Whether it is one of Spark's DataFrames, classic or of Spark Connect."""
+    kinds = type(frame).__mro__
+    return any(k.__module__.startswith("pyspark.sql") and k.__name__ == "DataFrame" for k in kinds)
+
+
+def register(spine: Spine, name: str, frame: Any) -> None:
+    """See ``Session.register``."""
+    check_text(name, of="the name of a frame")
+    key = name.lower()
+    if not (key.isascii() and key.replace("_", "a").isalnum()):
+        raise InterfaceError(
+            f'a frame cannot be called "{name}"', hint="Use letters, digits and underscores."
+        )
+    with spine.turn.taken():
+        _check_free(spine, key)
+        if is_sparks(frame):
+            by_lower_name(frame.columns)
+            spine.engine.add_view(frame, key)
+            spine.frames.add(key, None)
+            return
+    from acidsql.frames.spooling import Frame
+
+    directory = spine.settings.text("acidsql.frames.directory")
+    spine.frames.add(key, Frame.of(key, frame, directory))
+
+
+def unregister(spine: Spine, name: str) -> None:
+    """See ``Session.unregister``."""
+    spine.turn.check_process()
+    check_text(name, of="the name of a frame")
+    if spine.frames.remove(name.lower()):
+        spine.engine.drop_view(name.lower())
+
+
+def _check_free(spine: Spine, name: str) -> None:
+    spine.frames.check_free(name)
+    table = TableName(spine.database, name)
+    if spine.store.find_table(table) is not None:
+        raise AlreadyExistsError(
+            f"table {table} exists already", hint="Register the frame under another name."
+        )
+    if spine.engine.has_view(name):
+        raise AlreadyExistsError(
+            f'Spark\'s session has a view "{name}" already',
+            hint="Register the frame under another name.",
+        )
+
+
+# ---- merges
+#
+# The text of a MERGE of a frame into a table: ON equal columns, and clauses of mere words or of SQL
+# expressions.
+
+
+_ACTIONS = {True: ("update", "delete"), False: ("insert",)}
+
+
+class MergeText:
+    """``on``: the columns whose values are equal in a match. InterfaceError, BindError."""
+
+    def __init__(self, table: Table, on: Sequence[str], matched: Any, not_matched: Any) -> None:
+        if isinstance(on, str) or not on:
+            raise InterfaceError("on is a list of names of columns, one at least")
+        self._table = table
+        self._on = [column.name for column in table_columns(table, on)]
+        self._clauses = [
+            *((True, *one) for one in _clauses(matched, True)),
+            *((False, *one) for one in _clauses(not_matched, False)),
+        ]
+        if not self._clauses:
+            raise InterfaceError("the merge does nothing: give when_matched or when_not_matched")
+        self._check_update()
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether the frame may have columns that the table has not: SQL may ask for them."""
+        return any(
+            condition is not None or isinstance(action, Mapping)
+            for _, condition, action in self._clauses
+        )
+
+    @property
+    def copies(self) -> bool:
+        """Whether an action stores the frame's columns as they are, so that they must fit."""
+        return any(isinstance(action, str) and action != "delete" for *_, action in self._clauses)
+
+    @property
+    def inserts_all(self) -> bool:
+        """Whether the frame must have every column."""
+        return any(action == "insert" for _, _, action in self._clauses)
+
+    def expressions(self) -> list[str]:
+        """All that was given as SQL, in the order of the text."""
+        return [
+            expression
+            for _, condition, action in self._clauses
+            for expression in (
+                *(() if condition is None else (condition,)),
+                *(action.values() if isinstance(action, Mapping) else ()),
+            )
+        ]
+
+    def of(self, columns: Sequence[str], value: Callable[[str], str]) -> str:
+        """What stands behind USING. ``columns``: the frame's, in lower case; ``value``: the SQL of
+        one. BindError for a frame without the columns of ON.
+        """
+        if missing := [name for name in self._on if name not in columns]:
+            raise BindError(f'the frame has no column "{missing[0]}", which rows are matched on')
+        known = {c.name for c in (*self._table.columns, *self._table.partition_columns)}
+        given = [name for name in columns if name in known]
+        on = " AND ".join(f"t.{identifier(name)} = s.{identifier(name)}" for name in self._on)
+        return "\n".join([f"ON {on}", *self._texts(given, value)])
+
+    def _texts(self, columns: Sequence[str], value: Callable[[str], str]) -> Iterator[str]:
+        for matched, condition, action in self._clauses:
+            if action == "update":
+                sets = {name: value(name) for name in columns if name not in self._on}
+                if not sets:
+                    raise BindError("the frame has no column to update beside those of on")
+            elif action == "insert":
+                sets = {name: value(name) for name in columns}
+            else:
+                sets = {} if isinstance(action, str) else enclosed_values(action)
+            asked = "" if condition is None else f" AND {enclosed(condition)}"
+            when = "WHEN MATCHED" if matched else "WHEN NOT MATCHED"
+            yield f"{when}{asked} THEN {_action(matched, sets)}"
+
+    def _check_update(self) -> None:
+        """Refuses to update all of a row of which a part cannot be changed."""
+        table = self._table
+        fixed = [c.name for c in table.partition_columns]
+        fixed += table.bucketing.columns if table.bucketing else ()
+        left = [name for name in fixed if name not in self._on]
+        if left and any(action == "update" for _, _, action in self._clauses):
+            raise BindError(
+                f'column "{left[0]}" says where a row lies and cannot be updated',
+                hint="Add it to on=[..], or give when_matched={..} the columns to set.",
+            )
+
+
+def enclosed_values(values: Mapping[str, str]) -> dict[str, str]:
+    """The values of columns as they are written in a statement."""
+    return {
+        name: text if text.strip().upper() == "DEFAULT" else enclosed(text)
+        for name, text in values.items()
+    }
+
+
+def _action(matched: bool, sets: Mapping[str, str]) -> str:
+    if not sets:
+        return "DELETE"
+    if matched:
+        return "UPDATE SET " + ", ".join(f"{identifier(n)} = {v}" for n, v in sets.items())
+    names = ", ".join(map(identifier, sets))
+    return f"INSERT ({names}) VALUES ({', '.join(sets.values())})"
+
+
+def _clauses(given: Any, matched: bool) -> list[tuple[str | None, Any]]:
+    if given is None:
+        return []
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    clauses: list[Any] = list(given) if several else [(None, given)]
+    for clause in clauses:
+        if not isinstance(clause, Sequence) or isinstance(clause, str) or len(clause) != 2:
+            raise InterfaceError("a clause of a merge is a condition, or None, and an action")
+        _check_action(clause[1], matched)
+    return [(condition, action) for condition, action in clauses]
+
+
+def _check_action(action: Any, matched: bool) -> None:
+    words = _ACTIONS[matched]
+    name = "when_matched" if matched else "when_not_matched"
+    if isinstance(action, Mapping):
+        if not action:
+            raise InterfaceError(f"{name} names one column at least")
+    elif action not in words:
+        known = " or ".join(f'"{word}"' for word in words)
+        raise InterfaceError(f"{name} is {known}, a mapping of columns to SQL, or None")
+
+
+# ---- tables
+
 
 Action = Literal["update", "delete", "insert"] | Mapping[str, str]
 """What a MERGE does with a row; a mapping gives SQL expressions to columns."""

@@ -13,9 +13,14 @@ be typing mistakes.
 """
 
 from acidsql.settings.setting import Setting, Value, given_text, show_value
-from acidsql.settings.table import SETTINGS, find_setting, markdown_page, markdown_table
-from acidsql.settings.values import Settings
-from acidsql.settings.variables import Variables
+from acidsql.settings.values import (
+    SETTINGS,
+    Settings,
+    Variables,
+    find_setting,
+    markdown_page,
+    markdown_table,
+)
 
 __all__ = [
     "SETTINGS",

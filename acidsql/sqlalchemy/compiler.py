@@ -11,7 +11,7 @@ from sqlalchemy.types import NullType
 from sqlalchemy.util import warn
 
 from acidsql.parser.parameters import literal
-from acidsql.parser.skeleton import RESERVED
+from acidsql.parser.parse import RESERVED
 from acidsql.sqlalchemy import types
 
 NOTHING = ""

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acidsql.acid.ids import WriteId
-from acidsql.acid.row_id import RowId
+from acidsql.acid.ids import RowId, WriteId
 from acidsql.acid.snapshot import deletes_of
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from acidsql.acid.bucket_codec import decode, encode
+from acidsql.acid.ids import decode, encode
 from acidsql.acid.listed import DataFile
 from acidsql.acid.orc_tail import (
     FIRST_READ,

@@ -6,10 +6,10 @@ from dataclasses import field
 from typing import Any
 
 from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import Workers
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.delete_events import MAX_RUNS, DeleteEventReader, IdRuns
 from acidsql.storage.footers import FileKey, Footers, Kept, Tasks, no_tasks
-from acidsql.storage.scan.ahead import Workers
 
 KeptColumns = Kept[tuple[FileKey, int, str | int], Any]
 """Columns as Arrow's arrays, by file, number of the stripe, and name of an id column or ordinal of

@@ -12,10 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import RowId, WriteId, bucket_ids
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import CardinalityError
 from acidsql.files.fileio import FileIO

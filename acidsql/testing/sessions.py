@@ -17,8 +17,7 @@ from acidsql.acid.ids import TxnId
 from acidsql.errors import Error
 from acidsql.lazy_dataclass import dataclass
 from acidsql.testing.script import FILES, FIRST_SESSION, ScriptError, Step
-from acidsql.txn.lock_queue import LockQueue
-from acidsql.txn.locks import NO_TXN, LockInfo, LockState
+from acidsql.txn.locks import NO_TXN, LockInfo, LockQueue, LockState
 
 WAITS = ".. waits for a lock"
 GOES_ON = ".. goes on"

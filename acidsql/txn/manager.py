@@ -17,8 +17,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockInfo, LockRequest
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import Readers
-from acidsql.txn.runs import CommittedRun, Run
-from acidsql.txn.taken import Taken, TakenFile
+from acidsql.txn.runs import CommittedRun, Run, Taken, TakenFile
 
 
 class OperationType(StrEnum):

@@ -32,8 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.row_id import ROW_ID_COLUMN, RowId
+from acidsql.acid.ids import ROW_ID_COLUMN, RowId, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.lazy_dataclass import dataclass

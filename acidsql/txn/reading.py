@@ -29,8 +29,7 @@ from acidsql.errors import (
     MetastoreError,
     Warning,
 )
-from acidsql.txn.heartbeat import Heartbeat
-from acidsql.txn.locking import Patience, wait
+from acidsql.txn.locking import Heartbeat, Patience, wait
 from acidsql.txn.locks import LockRequest, LockState
 from acidsql.txn.manager import TxnManager, highest_given
 from acidsql.txn.readers import OpenedReader, ReadRequest, UnwritableError, lost_error

@@ -38,13 +38,11 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.txn.heartbeat import Heartbeat
-from acidsql.txn.locking import Patience, wait
+from acidsql.txn.locking import Heartbeat, Patience, wait
 from acidsql.txn.locks import LockComponent, LockRequest, LockState
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager, highest_given
 from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
-from acidsql.txn.runs import Run
-from acidsql.txn.taken import Taken
+from acidsql.txn.runs import Run, Taken
 
 HEARTBEAT_SECONDS = 150.0
 """Half of Hive's default hive.txn.timeout."""

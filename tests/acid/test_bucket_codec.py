@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.bucket_codec import BucketProperty, bucket_ids, decode, encode
-from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId
+from acidsql.acid.ids import (
+    NO_STATEMENT,
+    BucketId,
+    BucketProperty,
+    StatementId,
+    bucket_ids,
+    decode,
+    encode,
+)
 from acidsql.errors import FormatError
 
 buckets = st.integers(0, 4095).map(BucketId)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.acid.insert_only import visible_files
-from acidsql.acid.listed import FileEntry
+from acidsql.acid.listed import FileEntry, visible_files
 from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError

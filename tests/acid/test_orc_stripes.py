@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acidsql.acid.orc_footer_pb2 import ColumnEncoding, Stream, StripeFooter
-from acidsql.acid.orc_stripes import writer_zone
-from acidsql.acid.orc_tail import OrcCodec
+from acidsql.acid.orc_tail import OrcCodec, writer_zone
 
 ENCRYPTED = b"\x22\x02\x08\x01"
 """StripeFooter.encryption, which nobody here reads."""

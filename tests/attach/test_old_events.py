@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import encode
-from acidsql.acid.ids import BucketId, StatementId
+from acidsql.acid.ids import BucketId, StatementId, encode
 from acidsql.catalog.model import TableName
 from acidsql.cli.declaring import declare
 from acidsql.errors import BindError, FormatError

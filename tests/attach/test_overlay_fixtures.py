@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.acid.bucket_codec import decode
+from acidsql.acid.ids import decode
 from acidsql.catalog.model import TableName
 from acidsql.session import Session
 from tests.attach.conftest import location

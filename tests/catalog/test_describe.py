@@ -15,6 +15,7 @@ from acidsql.catalog.describe import (
     describe_database,
     describe_extended,
     describe_formatted,
+    show_create,
 )
 from acidsql.catalog.model import (
     Bucketing,
@@ -33,7 +34,6 @@ from acidsql.catalog.model import (
     View,
 )
 from acidsql.catalog.partitions import partition_name, partition_text, partition_values
-from acidsql.catalog.show_create import show_create
 from acidsql.catalog.statistics import ColumnStatistics, of_partitions
 from acidsql.catalog.types import parse_type
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import encode
-from acidsql.acid.ids import BucketId, StatementId
+from acidsql.acid.ids import BucketId, StatementId, encode
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION, edit_tail
 from acidsql.catalog.model import Table, TableName
 from acidsql.compaction.doctor.finding import Finding, Severity

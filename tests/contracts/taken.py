@@ -11,7 +11,7 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Table
 from acidsql.errors import WriteConflictError
 from acidsql.txn.manager import TxnManager
-from acidsql.txn.taken import Taken, TakenFile
+from acidsql.txn.runs import Taken, TakenFile
 from tests.contracts.sample_tables import table
 from tests.contracts.store import OpenStore, StoreContract, T, component
 

@@ -16,8 +16,7 @@ from acidsql.files.local_files import LocalFileIO
 from acidsql.files.urls import Url, parent, path_of, real_path, relative_to, spark_url
 from acidsql.settings import Settings
 from acidsql.spark.jvm import hadoop_files, java
-from acidsql.spark.read.path_hash import metadata_path
-from acidsql.spark.read.scan_words import file_uri
+from acidsql.spark.read.scan_words import file_uri, metadata_path
 from tests.spark.stores import BUCKET, S3Server
 
 

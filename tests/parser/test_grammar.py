@@ -10,9 +10,8 @@ import lark
 import pytest
 
 from acidsql.errors import ParseError
-from acidsql.parser import skeleton
 from acidsql.parser.grammar import END, Node, Parse, Terminal, grammar_file, load
-from acidsql.parser.parse import UNSUPPORTED, parse
+from acidsql.parser.parse import _BUILDERS, UNSUPPORTED, parse, read_skeleton
 from acidsql.parser.parse_table import lark_of, parse_table, printed
 from acidsql.parser.spans import READERS
 from acidsql.parser.tokens import skip_blank, tokenize
@@ -77,7 +76,7 @@ def test_trees_are_larks(monkeypatch: pytest.MonkeyPatch) -> None:
         if SETS.match(text, skip_blank(text, 0)):
             continue
         fed.clear()
-        tree = skeleton.read_skeleton(text, tokenize(text))
+        tree = read_skeleton(text, tokenize(text))
         larks = maker.parse_interactive()
         for item in fed:
             start, end = item.span.start, item.span.end
@@ -116,7 +115,7 @@ def test_every_statement_has_a_builder() -> None:
     """Each alternative of `statement` is a function of its name."""
     grammar = load()
     rules = {rule.name for rule in grammar.rules}
-    assert set(skeleton._BUILDERS) <= rules
+    assert set(_BUILDERS) <= rules
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from acidsql.catalog.model import ForeignTable
 from acidsql.errors import BindError, ColumnNotFoundError, ParseError, TableNotFoundError
-from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.planner.bind import analysis
 from acidsql.planner.bind.bound import BoundDelete, BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind

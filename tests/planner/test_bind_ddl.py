@@ -48,7 +48,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundShowPartitions,
     BoundUnbuilt,
 )
-from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact
 from acidsql.planner.bind.tables import unenforced, unreadable
 from acidsql.settings import Settings
 

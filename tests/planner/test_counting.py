@@ -11,7 +11,7 @@ from acidsql.catalog.model import Column, Table, TableKind, TableName, View
 from acidsql.catalog.types import parse_type
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
-from acidsql.plan.counting import RowCount, row_count
+from acidsql.plan.operators import RowCount, row_count
 from acidsql.planner.bind import Surroundings, bind
 from acidsql.planner.bind.bound import BoundQuery
 from tests.planner.conftest import Bind

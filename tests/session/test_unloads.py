@@ -21,7 +21,7 @@ from acidsql.catalog.text import strict_json
 from acidsql.catalog.types import parse_type
 from acidsql.errors import BindError, DataError, Error, ExecutionError, UnsupportedStatementError
 from acidsql.session import Session
-from acidsql.storage.unload.json_lines import json_lines
+from acidsql.storage.unload.formats import json_lines
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 COLUMNS = "id INT, name STRING, n DECIMAL(6,2), day DATE, at TIMESTAMP, tags ARRAY<STRING>"

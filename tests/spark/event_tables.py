@@ -17,7 +17,7 @@ from acidsql.acid.snapshot import choose
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import parse_type
-from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.pruning import Predicate
 from acidsql.files.local_files import LocalFileIO
 from acidsql.settings import Settings
 from acidsql.spark.read.reader import SnapshotReader

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from acidsql.acid.hashing.bucketing import bucket_numbers
-from acidsql.acid.hashing.murmur import SEED
+from acidsql.acid.bucketing import SEED, bucket_numbers
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type

@@ -13,7 +13,7 @@ import pytest
 from acidsql.acid.listed import FileEntry
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import FormatError
-from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.settings import Settings
 from acidsql.spark.jvm import object_filters
 from acidsql.spark.read import dead_rows

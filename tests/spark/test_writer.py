@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.bucketing import bucket_numbers
 from acidsql.catalog.model import Table
 from acidsql.errors import CardinalityError, DataError
 from acidsql.expressions.spark_words import identifier, spark_type

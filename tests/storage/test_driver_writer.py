@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import encode
-from acidsql.acid.hashing.bucketing import bucket_numbers
-from acidsql.acid.ids import BucketId, StatementId
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.ids import BucketId, StatementId, encode
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import struct_type
 from acidsql.catalog.model import Table

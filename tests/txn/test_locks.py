@@ -7,8 +7,15 @@ from itertools import product
 import pytest
 
 from acidsql.acid.ids import TxnId
-from acidsql.txn.lock_queue import LockQueue
-from acidsql.txn.locks import LockComponent, LockInfo, LockState, LockType, blocks, is_stronger
+from acidsql.txn.locks import (
+    LockComponent,
+    LockInfo,
+    LockQueue,
+    LockState,
+    LockType,
+    blocks,
+    is_stronger,
+)
 from tests.contracts.lock_requests import stands_in_the_way
 
 OBJECTS = (

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.row_id import RowId
+from acidsql.acid.ids import RowId, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
@@ -27,8 +26,7 @@ from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap, conflict_error
 from acidsql.txn.reading import ReadSnapshot
-from acidsql.txn.runs import Run
-from acidsql.txn.taken import Taken
+from acidsql.txn.runs import Run, Taken
 from acidsql.txn.transaction import Transaction, TransactionState
 from tests.contracts.readers import claims, compacted
 

@@ -27,7 +27,7 @@ from acidsql.attach.migration.moving import (
 from acidsql.attach.statements import taken_directories
 from acidsql.catalog.attached import TABLE_ID, TXNS, attached_write_ids
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.catalog.refusals import no_table, table_exists
+from acidsql.catalog.names import no_table, table_exists
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,

@@ -32,7 +32,7 @@ from acidsql.catalog.attached import (
     seen_txns,
 )
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.refusals import no_database, no_table
+from acidsql.catalog.names import no_database, no_table
 from acidsql.commit.recovery import Recovery
 from acidsql.errors import AlreadyExistsError, Error, NotSupportedError
 from acidsql.files.fileio import FileIO

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from acidsql.acid.bucket_codec import decode
+from acidsql.acid.ids import decode
 from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION, OrcTail
 from acidsql.acid.orc_types import (

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids
+from acidsql.acid.ids import RowId, bucket_ids
 from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.acid.paths import (
@@ -23,7 +23,6 @@ from acidsql.acid.paths import (
     parse_bucket_file,
     parse_directory,
 )
-from acidsql.acid.row_id import RowId
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of

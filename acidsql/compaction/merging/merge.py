@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidsql.acid.ids import NO_STATEMENT, TxnId
-from acidsql.acid.insert_only import visible_files
-from acidsql.acid.listed import AcidDirectory
+from acidsql.acid.listed import AcidDirectory, visible_files
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs

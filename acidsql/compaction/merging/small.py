@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.acid.bucket_codec import bucket_ids, encode
-from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.acid.ids import NO_STATEMENT, BucketId, bucket_ids, encode
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import FileFormat
 from acidsql.compaction.merging.merge import Merge, bytes_of

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from acidsql.acid.bucket_codec import decode
-from acidsql.acid.ids import BucketId
+from acidsql.acid.ids import BucketId, decode
 from acidsql.expressions.not_here import NotHere
-from acidsql.files.parallel import in_parallel
+from acidsql.files.parallel import THREADS, in_parallel
 from acidsql.storage.event_rows import EventRows
 from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile, bucket_property
-from acidsql.storage.scan.ahead import THREADS
-from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.streaming import stage_stream
+from acidsql.storage.write.streaming import Encoders, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 

@@ -18,9 +18,7 @@ from acidsql.catalog.attached import (
     is_overlay,
 )
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.names import table_location
-from acidsql.catalog.partitions import default_location, name_of, own_directories
-from acidsql.catalog.refusals import (
+from acidsql.catalog.names import (
     changed_meanwhile,
     default_database_stays,
     no_database,
@@ -28,7 +26,9 @@ from acidsql.catalog.refusals import (
     not_empty,
     other_partition_columns,
     table_exists,
+    table_location,
 )
+from acidsql.catalog.partitions import default_location, name_of, own_directories
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import AlreadyExistsError, WriteConflictError
 from acidsql.metastore import successors

@@ -80,8 +80,7 @@ from acidsql.txn.manager import (
 )
 from acidsql.txn.overlaps import Overlap
 from acidsql.txn.readers import too_old
-from acidsql.txn.runs import CommittedRun, Run, committed_error
-from acidsql.txn.taken import Taken, TakenFile, taken_error
+from acidsql.txn.runs import CommittedRun, Run, Taken, TakenFile, committed_error, taken_error
 
 # what every transaction runs is built once: building a statement takes longer than running it
 

@@ -27,10 +27,7 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
-from acidsql.catalog.names import table_location
-from acidsql.catalog.partition_ranges import NameRanges, holds
-from acidsql.catalog.partitions import name_of
-from acidsql.catalog.refusals import (
+from acidsql.catalog.names import (
     changed_meanwhile,
     default_database_stays,
     no_database,
@@ -38,7 +35,10 @@ from acidsql.catalog.refusals import (
     not_empty,
     other_partition_columns,
     table_exists,
+    table_location,
 )
+from acidsql.catalog.partition_ranges import NameRanges, holds
+from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     AlreadyExistsError,

@@ -28,12 +28,12 @@ from acidsql.metastore.hive.writing import (
     UNLOCK,
 )
 from acidsql.metastore.hms.server import AGENT, Server
-from acidsql.txn.lock_queue import LockQueue
 from acidsql.txn.locks import (
     NO_TXN,
     LockAnswer,
     LockComponent,
     LockInfo,
+    LockQueue,
     LockRequest,
     LockState,
     LockType,

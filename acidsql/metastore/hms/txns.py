@@ -49,8 +49,7 @@ from acidsql.txn.manager import (
     TxnState,
 )
 from acidsql.txn.overlaps import TXN_ABORTED, Overlap
-from acidsql.txn.runs import CommittedRun, Run
-from acidsql.txn.taken import Taken, TakenFile
+from acidsql.txn.runs import CommittedRun, Run, Taken, TakenFile
 
 _OPERATIONS = {
     OperationType.INSERT: 2,

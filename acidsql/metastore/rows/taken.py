@@ -9,7 +9,7 @@ from collections.abc import Collection
 from acidsql.acid.ids import TxnId
 from acidsql.metastore.sql import Connection, bindparam, insert, select
 from acidsql.metastore.tables import TAKEN_FILES, TBLS
-from acidsql.txn.taken import Taken, TakenFile
+from acidsql.txn.runs import Taken, TakenFile
 
 _TF = TAKEN_FILES.c
 _AT_ONCE = 500

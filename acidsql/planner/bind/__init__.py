@@ -117,7 +117,7 @@ def _bind(  # noqa: C901  (one arm for each statement)
 
             return bind_multi_insert(names, statement)
         case ast.Merge():
-            from acidsql.planner.bind.merging.merge import bind_merge
+            from acidsql.planner.bind.merge import bind_merge
 
             return bind_merge(names, statement)
         case ast.SetVariable():

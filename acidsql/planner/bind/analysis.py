@@ -12,12 +12,12 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.catalog.model import ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Error, NestingError, Span
-from acidsql.expressions.predicate import Predicate, predicates
+from acidsql.expressions.pruning import Predicate, predicates
 from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import Condition, PartitionCondition
@@ -27,25 +27,29 @@ from acidsql.planner.bind.columns import (
     ROW_ID,
     ColumnFinder,
     Facts,
+    KnowsFunction,
     Visible,
+    check_nodes,
+    database_edits,
     may_be_shortened,
+    moment_edits,
     shorter,
 )
-from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.files.sources import (
     FUNCTIONS,
     QUOTES,
     called_source,
     file_source,
 )
-from acidsql.planner.bind.functions import KnowsFunction, check_nodes
-from acidsql.planner.bind.partition_filter import Relation, collect, filter_by
 from acidsql.planner.bind.query_scopes import (
     Called,
     Callings,
     Clauses,
     QueryScopes,
+    Relation,
     asks_results,
+    collect,
+    filter_by,
     is_plain_table,
     joined_tables,
 )

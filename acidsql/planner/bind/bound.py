@@ -13,15 +13,20 @@ from acidsql.catalog.model import Column, SparkRelation, Table, TableName
 from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.pruning import Predicate
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction
-from acidsql.planner.bind.local.merge_trees import LocalMerge
-from acidsql.planner.bind.local.query_trees import NOT_LOOKED_INTO, LocalQuery, LocalValues, Stored
+from acidsql.planner.bind.local.query_trees import (
+    NOT_LOOKED_INTO,
+    LocalMerge,
+    LocalQuery,
+    LocalValues,
+    Stored,
+)
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.analysis import Read

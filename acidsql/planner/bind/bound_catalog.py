@@ -18,7 +18,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
 from acidsql.lazy_dataclass import dataclass
-from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact
 from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:

@@ -1,25 +1,240 @@
-"""Which relation a column of a query or an expression belongs to, and the error where it belongs to
-none or to two.
-"""
+"""What names in queries and expressions mean: columns, functions, and what is the session's."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.catalog.model import FRAMES, Table
 from acidsql.catalog.types import HiveType, PrimitiveType, StructType
-from acidsql.errors import AmbiguousColumnError, ColumnNotFoundError, Span
+from acidsql.errors import AmbiguousColumnError, BindError, ColumnNotFoundError, Span
 from acidsql.expressions.query_text import Edit
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
-from acidsql.expressions.tree import ColumnRef, Condition, Unread, parts_of
+from acidsql.expressions.spark_words import identifier, text_literal
+from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Unread, parts_of
+from acidsql.expressions.values import is_utc
 from acidsql.lazy_dataclass import dataclass
 from acidsql.lazy_pattern import pattern
-from acidsql.parser.tokens import tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokenize, tokens_in
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+# ---- current database
+#
+# What is the session's, and Spark does not know: ``current_database()`` and ``current_schema()``,
+# in whose place the name stands in the text for Spark, and in trees for the driver a constant; and
+# the clock of its time zone, which ``current_timestamp()`` and the like show, where Spark's shows
+# that of UTC.
+
+
+CALLS = frozenset({"CURRENT_DATABASE", "CURRENT_SCHEMA"})
+_MENTIONED = re.compile("|".join(CALLS), re.IGNORECASE)
+_NOW = "from_utc_timestamp(current_timestamp(), {zone})"
+_MOMENTS = {
+    "CURRENT_TIMESTAMP": _NOW,
+    "NOW": _NOW,
+    "LOCALTIMESTAMP": f"CAST({_NOW} AS timestamp_ntz)",
+    "CURRENT_DATE": f"CAST({_NOW} AS date)",
+    "CURDATE": f"CAST({_NOW} AS date)",
+    "CURRENT_TIMEZONE": "{zone}",
+}
+_BARE = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "LOCALTIMESTAMP"))
+"""The words for now that need no brackets."""
+_TOLD = re.compile("|".join(_MOMENTS), re.IGNORECASE)
+_BEFORE_VALUES = frozenset(
+    "SELECT DISTINCT ALL WHERE HAVING AND OR NOT ON BY BETWEEN IN LIKE CASE WHEN THEN ELSE IS DIV"
+    " RETURN".split()
+)
+_BEHIND_ITEMS = frozenset(
+    "FROM WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE LIMIT OFFSET WINDOW QUALIFY LATERAL"
+    " UNION EXCEPT MINUS INTERSECT".split()
+)
+"""Words that end a SELECT list."""
+
+
+def database_edits(source: str, span: Span, database: str) -> list[Edit]:
+    """What puts the name of ``database`` in the place of the calls in a text. A column that is
+    such a call and nothing more keeps the name that it has of it.
+    """
+    if _MENTIONED.search(source, span.start, span.end) is None:
+        return []
+    tokens = tokens_in(source, span)
+    starts = _item_starts(tokens)
+    edits = []
+    for at in range(len(tokens) - 2):
+        if _is_call(tokens, at):
+            is_item = at in starts and _ends_item(tokens, at + 3)
+            named = f" AS {identifier(called(tokens[at].text))}" if is_item else ""
+            call = Span(tokens[at].start, tokens[at + 2].end)
+            edits.append(Edit(call, (text_literal(database) + named,)))
+    return edits
+
+
+def moment_edits(source: str, span: Span, zone: str, columns: Set[str] = frozenset()) -> list[Edit]:
+    """What puts the clock of ``zone`` in the place of the words for now and today in a text.
+    ``columns``: of the tables there, in lower case; a word that is one of them is a column.
+    """
+    if is_utc(zone) or _TOLD.search(source, span.start, span.end) is None:
+        return []
+    tokens = tokens_in(source, span)
+    starts = _item_starts(tokens)
+    edits = []
+    for at, token in enumerate(tokens):
+        width = _moment_width(tokens, at, columns)
+        if width:
+            word = token.text
+            is_item = at in starts and _ends_item(tokens, at + width)
+            named = f" AS {identifier(called(word))}" if is_item else ""
+            shown = _MOMENTS[word.upper()].format(zone=text_literal(zone))
+            call = Span(token.start, tokens[at + width - 1].end)
+            edits.append(Edit(call, (shown + named,)))
+    return edits
+
+
+def moments_shown(text: str, zone: str) -> str:
+    """A text of its own, such as a column's DEFAULT, with the clock of ``zone``."""
+    for edit in reversed(moment_edits(text, Span(0, len(text)), zone)):
+        text = f"{text[: edit.span.start]}{edit.pieces[0]}{text[edit.span.end :]}"
+    return text
+
+
+def _moment_width(tokens: Sequence[Token], at: int, columns: Set[str]) -> int:
+    """How many tokens a word for now is of that stands there; 0 if there is none."""
+    token = tokens[at]
+    before = tokens[at - 1] if at else None
+    if token.text.upper() not in _MOMENTS or (before is not None and before.is_mark(".")):
+        return 0
+    if token.kind not in (TokenKind.WORD, TokenKind.QUOTED):
+        return 0
+    if len(tokens) > at + 2 and tokens[at + 1].is_mark("(") and tokens[at + 2].is_mark(")"):
+        return 3
+    if token.kind is TokenKind.QUOTED or token.text.upper() not in _BARE:
+        return 0
+    if token.text.lower() in columns or _may_be_a_name(before, tokens[at + 1 : at + 2]):
+        return 0
+    return 1
+
+
+def _may_be_a_name(before: Token | None, behind: Sequence[Token]) -> bool:
+    if behind and (behind[0].is_mark(".") or behind[0].is_mark("(")):
+        return True
+    if before is None or before.word in _BEFORE_VALUES:
+        return False
+    names = (TokenKind.WORD, TokenKind.QUOTED)
+    return before.kind in names or before.is_mark(")") or before.is_mark("]")
+
+
+def called(function: str) -> str:
+    """What a column that is a call of ``function`` is called."""
+    return f"{function.lower()}()"
+
+
+def _is_call(tokens: Sequence[Token], at: int) -> bool:
+    token = tokens[at]
+    return (
+        token.kind in (TokenKind.WORD, TokenKind.QUOTED)
+        and token.text.upper() in CALLS
+        and tokens[at + 1].is_mark("(")
+        and tokens[at + 2].is_mark(")")
+        and not (at and tokens[at - 1].is_mark("."))
+    )
+
+
+def _item_starts(tokens: Sequence[Token]) -> set[int]:
+    """The places of tokens with which an item of a SELECT list begins."""
+    starts: set[int] = set()
+    levels = [False]  # whether a SELECT list is open, for each bracket that is
+    for at, token in enumerate(tokens):
+        if token.is_mark("(") or token.is_mark("["):
+            levels.append(False)
+        elif token.is_mark(")") or token.is_mark("]"):
+            levels = levels[:-1] or [False]
+        elif token.word == "SELECT" or (levels[-1] and token.is_mark(",")):
+            levels[-1] = True
+            starts.add(at + 1)
+        elif token.word in ("DISTINCT", "ALL") and at in starts:
+            starts.add(at + 1)
+        elif token.word in _BEHIND_ITEMS:
+            levels[-1] = False
+    return starts
+
+
+def _ends_item(tokens: Sequence[Token], at: int) -> bool:
+    if at == len(tokens):
+        return True
+    return tokens[at].is_mark(",") or tokens[at].is_mark(")") or tokens[at].word in _BEHIND_ITEMS
+
+
+# ---- functions
+#
+# Functions that nobody knows: told at their place, with the one that is probably meant, before
+# Spark is started for them.
+
+
+KnowsFunction = Callable[[str], bool]
+"""Whether a session may know a function that Spark has not by itself."""
+_CALLED = re.compile(r"(\w+)\s*\(")
+
+
+def unknown_function(name: str, span: Span | None = None) -> BindError:
+    """The error for a function that is not there (Hive: ErrorMsg.INVALID_FUNCTION)."""
+    from acidsql.expressions.spark_words import nearest_function
+
+    near = nearest_function(name)
+    hint = f'did you mean "{near}"?' if near else None
+    return BindError(f'Invalid function "{name}"', code=10011, hint=hint, span=span)
+
+
+def check_called(source: str, tree: Condition, knows: KnowsFunction) -> None:
+    """BindError (10011) for a call in an expression of ours of a function that nobody knows."""
+    for call in _calls(tree):
+        match = _CALLED.match(source, call.span.start)
+        if match is not None and match[1].upper() == call.name.upper():
+            _check(source, match[1], Span(*match.span(1)), knows)
+
+
+def check_nodes(source: str, base: int, nodes: Iterable[exp.Expr], knows: KnowsFunction) -> None:
+    """BindError (10011) for such a call in a query; offset 0 of its text stands for ``base``."""
+    from sqlglot import exp
+
+    for node in nodes:
+        if type(node) is not exp.Anonymous or not isinstance(node.this, str):
+            continue
+        if isinstance(node.parent, exp.Dot | exp.Table | exp.Lateral) or "start" not in node.meta:
+            continue
+        match = _CALLED.match(source, base + node.meta["start"])
+        if match is not None and match[1].lower() == node.this.lower():
+            _check(source, match[1], Span(*match.span(1)), knows)
+
+
+def _check(source: str, name: str, span: Span, knows: KnowsFunction) -> None:
+    from acidsql.expressions.spark_words import is_function
+
+    if not is_function(name) and not knows(name):
+        raise unknown_function(name, span).at(source)
+
+
+def _calls(tree: Condition) -> Iterator[Call]:
+    match tree:
+        case Call(arguments=arguments):
+            yield tree
+            for argument in arguments:
+                yield from _calls(argument)
+        case Cast(argument=argument):
+            yield from _calls(argument)
+
+
+# ---- columns
+#
+# Which relation a column of a query or an expression belongs to, and the error where it belongs to
+# none or to two.
+
 
 ROW_ID = ROW_ID_COLUMN.lower()
 

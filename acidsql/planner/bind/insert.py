@@ -31,7 +31,7 @@ from acidsql.planner.bind.columns import column_not_found
 from acidsql.planner.bind.local.changes import insert_source, local_insert
 from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, Stored
-from acidsql.planner.bind.local.stores import understood
+from acidsql.planner.bind.local.scope import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
@@ -56,7 +56,7 @@ def bind_insert(names: Names, statement: ast.Insert) -> BoundInsert:
     bound = bound_insert(names, statement, table, partition, columns, source, statement.source.span)
     if statement.returning is None:
         return bound
-    from acidsql.planner.bind.returning import bind_returning
+    from acidsql.planner.bind.rows import bind_returning
 
     return replace(bound, returning=bind_returning(names, statement.returning, table))
 

@@ -15,7 +15,7 @@ from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, DatabaseNotFoundError, Error, Span, TableNotFoundError
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
-from acidsql.expressions.predicate import predicates
+from acidsql.expressions.pruning import predicates
 from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import store_cast
@@ -37,18 +37,19 @@ from acidsql.planner.bind.columns import (
     Facts,
     Visible,
     Word,
+    check_called,
+    database_edits,
     facts_of,
     may_be_shortened,
+    moment_edits,
     named_columns,
     shorter,
     simple_columns,
 )
-from acidsql.planner.bind.current_database import database_edits, moment_edits
 from acidsql.planner.bind.files.sources import SPARKS
-from acidsql.planner.bind.functions import check_called
 from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
-from acidsql.planner.bind.local.stores import default_tree
+from acidsql.planner.bind.local.scope import default_tree
 from acidsql.planner.bind.local.surroundings import Surroundings
 from acidsql.planner.bind.output_names import Output, output_names, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions

@@ -32,7 +32,7 @@ from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.expressions.stores import stored
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.statements import Fragment
-from acidsql.planner.bind.current_database import moments_shown
+from acidsql.planner.bind.columns import moments_shown
 
 MARK = "acidsql: constraint "
 """What Spark raises for a row that breaks rule number n: this and n."""

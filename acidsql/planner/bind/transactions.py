@@ -9,12 +9,13 @@ from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import partition_name
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
-from acidsql.planner.bind.bound_compactions import BoundAbortCompactions, BoundShowCompactions
 from acidsql.planner.bind.bound_transactions import (
+    BoundAbortCompactions,
     BoundAbortTransactions,
     BoundCommit,
     BoundRollback,
     BoundSetAutocommit,
+    BoundShowCompactions,
     BoundShowLocks,
     BoundShowTransaction,
     BoundShowTransactions,

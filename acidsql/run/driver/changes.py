@@ -25,13 +25,11 @@ from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundDelete, BoundInsert, BoundLoad, BoundUpdate
 from acidsql.planner.bind.local.changes import given_value
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Stored
-from acidsql.run.driver.literal_rows import literal_table
 from acidsql.run.driver.new_rows import Losing, check_new_rows, check_stores, key_texts, one_batch
 from acidsql.run.driver.operators import reading_files
-from acidsql.run.driver.values_rows import counters_of_values
-from acidsql.run.flow import Change, Merging
-from acidsql.run.trace import Figures, note_written
-from acidsql.storage.load import loading
+from acidsql.run.driver.values_rows import counters_of_values, literal_table
+from acidsql.run.flow import Change, Figures, Merging, note_written
+from acidsql.storage.load import sources_of, write_load
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
@@ -56,12 +54,12 @@ def carry_out(driver: Driver, operator: ChangeOperator, flow: Change, figures: F
             flow.rows = literal_table(flow.leg.action, source)
             figures.rows = flow.rows.num_rows
         case FindFiles(load=load):
-            flow.sources = loading.sources_of(driver.files, load.table, load.path, load.span)
+            flow.sources = sources_of(driver.files, load.table, load.path, load.span)
             figures.files = len(flow.sources)
             figures.bytes = sum(source.size for source in flow.sources)
         case TakeFiles(load=load):
             moving = not load.local
-            flow.written = loading.write_load(
+            flow.written = write_load(
                 driver.files, flow.target, flow.sources, load.span, moving=moving
             )
             note_written(flow.written, figures)

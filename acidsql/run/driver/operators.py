@@ -44,11 +44,10 @@ from acidsql.planner.bind.local.query_trees import (
     shown_columns,
 )
 from acidsql.run.driver.new_rows import check_query
-from acidsql.run.driver.relations.making import make, rows, stream
+from acidsql.run.driver.relations import make, rows, stream
 from acidsql.run.driver.rows import early_test
 from acidsql.run.driver.values_rows import rows_of_values
-from acidsql.run.flow import Change, Flow, Merging
-from acidsql.run.trace import Figures
+from acidsql.run.flow import Change, Figures, Flow, Merging
 from acidsql.settings import Settings
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles

@@ -27,16 +27,14 @@ from acidsql.planner.bind.local.query_trees import (
     SubQueryKind,
     Window,
 )
-from acidsql.run.driver.aggregates import Groups, distinct_rows
-from acidsql.run.driver.held import Held, at_most
-from acidsql.run.driver.ordering import Key, first_rows
+from acidsql.run.driver.ordering import Groups, Held, Key, at_most, distinct_rows, first_rows
 from acidsql.storage.scan.scanner import Where
 from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.run.driver.relations.sub_queries import Answer
+    from acidsql.run.driver.sub_queries import Answer
 
     Batches = Iterable[pa.RecordBatch]
     Answers = Mapping[str, Answer]
@@ -158,7 +156,7 @@ class _Rows:
         import pyarrow as pa
 
         from acidsql.run.driver.new_rows import one_batch
-        from acidsql.run.driver.relations.windows import with_windows
+        from acidsql.run.driver.windows import with_windows
 
         tables = _within((pa.Table.from_batches([batch]) for batch in batches), held)
         yield with_windows(one_batch(pa.concat_tables(tables)), self.query.windows, self._value)

@@ -1,4 +1,4 @@
-"""Rows that stand in a statement as expressions."""
+"""Rows that stand in a statement, as literals and as expressions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,61 @@ from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array, row_of_nothing
 from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.model import DEFAULT_PARTITION
+from acidsql.catalog.partitions import partition_text
 from acidsql.expressions.losses import Counter, counters_of, lost_columns
 from acidsql.expressions.tree import Condition, Constant
 from acidsql.expressions.values import STRING
+from acidsql.planner.bind.bound import BoundInsert, BoundRows
 from acidsql.planner.bind.local.query_trees import LocalValues, Stored
-from acidsql.planner.bind.local.stores import vector_of
+from acidsql.planner.bind.local.scope import vector_of
 from acidsql.run.driver.new_rows import Losing
+from acidsql.storage.partitions import key_names
+from acidsql.storage.stored import arrow_schema
 from acidsql.storage.write.losses import marked
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# ---- literal rows
+#
+# The rows of INSERT .. VALUES, which need no Spark.
+
+
+def literal_table(action: BoundInsert, source: BoundRows) -> pa.Table:
+    """Literal rows as Arrow: all columns of the table in its order, and the texts of its partition
+    columns.
+    """
+    import pyarrow as pa
+
+    from acidsql.arrow_arrays import arrow_array
+
+    table = action.table
+    ordinals = {c.name: i for i, c in enumerate(action.columns)}
+    static = dict(action.partition.static) if action.partition is not None else {}
+    arrays, names = [], []
+    for column in arrow_schema(table.columns):
+        at = ordinals.get(column.name)
+        arrays.append(
+            pa.nulls(len(source.rows), column.type)
+            if at is None
+            else arrow_array([row[at] for row in source.rows], column.type)
+        )
+        names.append(column.name)
+    for key, name in zip(table.partition_columns, key_names(table), strict=True):
+        texts = [
+            static[key.name] if key.name in static else partition_text(row[ordinals[key.name]])
+            for row in source.rows
+        ]
+        arrays.append(arrow_array([text or DEFAULT_PARTITION for text in texts], pa.string()))
+        names.append(name)
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+# ---- values rows
+#
+# Rows that stand in a statement as expressions.
 
 
 def rows_of_values(values: LocalValues) -> pa.Table:

@@ -11,10 +11,9 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.plan.operators import Check, CountByJob, Fetch, Job, Query, ReadFiles
 from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
-from acidsql.run.flow import Change
+from acidsql.run.flow import Change, Figures, note_written
 from acidsql.run.spark.targets import enforced, rows_to_insert, rows_to_update
 from acidsql.run.spark.touched import of_changes, of_inserts
-from acidsql.run.trace import Figures, note_written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

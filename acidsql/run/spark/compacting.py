@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.acid.bucket_codec import decode, encode
-from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId
+from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, ROW_ID_COLUMN, BucketId, decode, encode
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import spark_url

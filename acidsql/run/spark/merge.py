@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,29 +19,45 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.arrow_arrays import arrow_array, numpy_array
+from acidsql.arrow_arrays import arrow_array, numpy_array, row_of_nothing
+from acidsql.errors import NestingError, ParseError
+from acidsql.expressions.losses import Counter, given_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.spark_words import SOURCE_ROW
+from acidsql.expressions.query_text import GIVEN, Piece, QueryText, Slot
+from acidsql.expressions.reader import read_expression
+from acidsql.expressions.spark_words import SOURCE_ROW, identifier
+from acidsql.expressions.tree import Call, constants_in, parts_of
+from acidsql.expressions.vectors import vectorized
+from acidsql.expressions.vectors.functions import DETERMINISTIC
 from acidsql.lazy_dataclass import dataclass
-from acidsql.plan.merge_sql import CLAUSE, LEADING_COLUMNS, MATCHED_CLAUSE
+from acidsql.parser.tokens import tokenize
+from acidsql.plan.merge_sql import (
+    CLAUSE,
+    LEADING_COLUMNS,
+    MATCHED_CLAUSE,
+    changes_query,
+    inserts_query,
+    keeps_target,
+    source_query,
+    whole_query,
+)
 from acidsql.plan.operators import CountByJob, FetchSource, InsertUnmatched, Job, Join
-from acidsql.planner.bind.bound import BoundQuery
+from acidsql.plan.plans import MergePlan
+from acidsql.planner.bind.bound import BoundMerge, BoundQuery
 from acidsql.planner.bind.local.query_trees import Semantics
 from acidsql.run import merge_source
 from acidsql.run.clause_files import counted
-from acidsql.run.flow import Merging
+from acidsql.run.flow import Figures, Merging
 from acidsql.run.spark import merge_job
 from acidsql.run.spark.changes import TOO_LARGE
-from acidsql.run.spark.merge_constants import check_constants
-from acidsql.run.spark.merge_queries import MergeQueries
+from acidsql.run.spark.targets import enforced
 from acidsql.run.spark.touched import of_merge
-from acidsql.run.trace import Figures
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
-from acidsql.spark.read.views import temporary_view
+from acidsql.spark.read.scan_words import temporary_view
 from acidsql.spark.write import writer
 from acidsql.spark.write.fetching import fetch, fetch_rows
-from acidsql.spark.write.losses import Counting
+from acidsql.spark.write.losses import Counting, Store, types_of, value_at, with_marks
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import WriteTarget, Written
 
@@ -50,6 +66,150 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from acidsql.run.spark.operators import Spark
+
+
+# ---- merge constants
+#
+# Constants of a MERGE, which Spark computes once before its rows: whether its optimizer comes to
+# see them depends on the path.
+
+
+def check_constants(spark: SparkSession, merge: BoundMerge, semantics: Semantics) -> None:
+    """Raises the error of a constant that fails, in a clause or in ON."""
+    doubtful = [
+        text for text in dict.fromkeys(_constants(merge)) if not _is_certain(text, semantics)
+    ]
+    if doubtful:
+        shown = ", ".join(f"({text}) AS c{number}" for number, text in enumerate(doubtful))
+        spark.sql(f"SELECT {shown}").collect()
+
+
+def _constants(merge: BoundMerge) -> Iterator[str]:
+    """The words of the constants, as Spark SQL."""
+    for pieces in _expressions(merge):
+        if any(isinstance(piece, Slot) for piece in pieces):
+            continue  # a sub-query
+        text = QueryText(merge.text_source, pieces).render(())
+        try:
+            tree = read_expression(text, tokenize(text))
+        except (ParseError, NestingError, RecursionError):
+            tree = None
+        for constant in () if tree is None else constants_in(tree):
+            calls = (part.name for part in parts_of(constant) if isinstance(part, Call))
+            if DETERMINISTIC.issuperset(calls):
+                yield constant.span.cut(text)
+
+
+def _expressions(merge: BoundMerge) -> Iterator[tuple[Piece, ...]]:
+    yield merge.on
+    for clause in merge.clauses:
+        if clause.condition is not None:
+            yield clause.condition
+        yield from clause.values
+
+
+def _is_certain(text: str, semantics: Semantics) -> bool:
+    """Whether the driver can compute it."""
+    tree = read_expression(text, tokenize(text))
+    if tree is None:
+        return False
+    meaning = semantics
+    if meaning.only_spark is not None:
+        return False
+    nothing = row_of_nothing()
+    try:
+        vector = vectorized(tree, {}, ansi=meaning.ansi, zone=meaning.zone, now=meaning.now)
+        vector.run(nothing)
+    except NotHere:
+        return False
+    return True
+
+
+# ---- merge queries
+#
+# The queries of a MERGE as DataFrames under the statement's snapshot.
+
+
+MAX_KEY_BYTES = 10 << 20
+"""The most bytes of the source's keys, as Spark estimates them, that it broadcasts by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeQueries:
+    """The queries of ``plan.merge_sql`` as DataFrames over the statement's scans. ``counters``:
+    those of the marks of the rows that they give, as far as they have been asked for.
+    """
+
+    plan: MergePlan
+    dataframe: Callable[[BoundQuery], DataFrame]
+    counters: list[Counter]
+
+    def source(self) -> DataFrame:
+        return self.dataframe(source_query(self.plan.merge))
+
+    def changes(self, numbered_source: str | None) -> DataFrame:
+        return self._enforced(changes_query(self.plan, numbered_source))
+
+    def pairs(self, numbered_source: str) -> DataFrame:
+        return self.dataframe(changes_query(self.plan, numbered_source, values=False))
+
+    def inserts(self, unmatched_source: str) -> DataFrame:
+        return self._enforced(inserts_query(self.plan, unmatched_source))
+
+    def whole(self) -> DataFrame:
+        source = None if keeps_target(self.plan) else self.source()
+        if source is None or not self._has_few_keys(source):
+            return self._enforced(whole_query(self.plan))
+        with temporary_view(source) as name:
+            return self._enforced(whole_query(self.plan, source_view=name))
+
+    def _has_few_keys(self, source: DataFrame) -> bool:
+        """Whether the target can be filtered by the source's keys at little cost, and the source
+        has the same rows when it is read again.
+        """
+        names, keys = (
+            [name.lower() for name in source.columns],
+            [key for _, key in self.plan.merge.keys],
+        )
+        if any(names.count(key) != 1 for key in keys) or not jvm.reads_the_same(source):
+            return False
+        size = jvm.estimated_bytes(source.select(*map(identifier, keys)))
+        return size is not None and size <= MAX_KEY_BYTES
+
+    def _enforced(self, query: BoundQuery) -> DataFrame:
+        writing = [
+            str(number)
+            for number, clause in enumerate(self.plan.merge.clauses)
+            if clause.makes_rows
+        ]
+        exempt = f"NOT coalesce(acidsql_1 IN ({', '.join(writing)}), FALSE)" if writing else "TRUE"
+        leading = [f"acidsql_{ordinal}" for ordinal in range(len(LEADING_COLUMNS))]
+        return enforced(self.plan.table, self._marked(query), *leading, exempt=exempt)
+
+    def _marked(self, query: BoundQuery) -> DataFrame:
+        """The rows of a query with the marks of what their values lose."""
+        frame = self.dataframe(query)
+        givens = {name: at for at, name in enumerate(frame.columns) if name.startswith(GIVEN)}
+        first = len(LEADING_COLUMNS) + len(givens)
+        every = (*self.plan.table.columns, *self.plan.table.partition_columns)
+        clause = value_at(LEADING_COLUMNS.index(CLAUSE))
+        stores = [
+            Store(
+                given=givens[given],
+                stored=first + ordinal,
+                column=column,
+                when=f"{clause} = {number}",
+            )
+            for number in range(len(self.plan.merge.clauses))
+            for ordinal, column in enumerate(every)
+            if (given := given_name(ordinal, number)) in givens
+        ]
+        types = types_of(frame) if stores else []
+        return with_marks(frame, types, stores, self.counters)
+
+
+# ---- merge
+
 
 MergeOperator = FetchSource | Join | InsertUnmatched | Job | CountByJob
 

@@ -174,7 +174,7 @@ def _check_by_job(ids: DataFrame, identity: Sequence[str]) -> None:
 
 def _violation(rows_hit: int, first: Sequence[Any]) -> CardinalityError:
     """``first``: the id of the first row, its partition's values, how often it comes."""
-    from acidsql.acid.row_id import RowId
+    from acidsql.acid.ids import RowId
 
     *identity, changes = first
     row_id, partition = identity[: len(ID_FIELDS)], tuple(identity[len(ID_FIELDS) :])

@@ -13,11 +13,10 @@ from acidsql.catalog.types import HiveType
 from acidsql.expressions.spark_words import identifier
 from acidsql.plan.operators import Collect, Query, Scan, SparkOperator
 from acidsql.run.analyze import aggregate
-from acidsql.run.flow import Change, Flow, Merging
+from acidsql.run.flow import Change, Figures, Flow, Merging
 from acidsql.run.resources import Resources
 from acidsql.run.spark.queries import Queries
 from acidsql.run.spark.targets import enforcing
-from acidsql.run.trace import Figures
 from acidsql.spark.read.answers import columns_of
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.write.pending import PendingRoot

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.model import Column, Partition, TableKind
 from acidsql.expressions.pruning import prune, ranges_needed
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
+from acidsql.run.flow import Figures
 from acidsql.run.resources import Resources
-from acidsql.run.trace import Figures
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.path_times import paths_replaced

@@ -18,8 +18,16 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.read.file_constants import in_order, of_file, with_file_number
-from acidsql.spark.read.scan_words import META_DDL, META_NEEDED, scan_of, stored_type, visible_sql
+from acidsql.spark.read.scan_words import (
+    META_DDL,
+    META_NEEDED,
+    in_order,
+    of_file,
+    scan_of,
+    stored_type,
+    visible_sql,
+    with_file_number,
+)
 from acidsql.storage.delete_events import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.storage.footers import ScanFile
 

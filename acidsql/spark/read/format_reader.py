@@ -19,9 +19,16 @@ from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
 from acidsql.spark.read import text_values
-from acidsql.spark.read.file_constants import in_order, with_file_number, without_first_rows
 from acidsql.spark.read.parquet_files import ParquetFiles
-from acidsql.spark.read.scan_words import PartitionValues, file_uri, identity_of, with_hive_types
+from acidsql.spark.read.scan_words import (
+    PartitionValues,
+    file_uri,
+    identity_of,
+    in_order,
+    with_file_number,
+    with_hive_types,
+    without_first_rows,
+)
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock
 from acidsql.spark.start.session import EXACT_FILTERS
 from acidsql.storage.footers import FoundFile

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.acid.row_id import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.catalog.model import Column
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere

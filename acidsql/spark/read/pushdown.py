@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.bucketing import bucket_numbers
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
-from acidsql.expressions.predicate import Comparison, Predicate, Scalar
+from acidsql.expressions.pruning import Comparison, Predicate, Scalar
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm

@@ -17,12 +17,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Column, FileFormat
-from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.pruning import Predicate
 from acidsql.expressions.spark_words import identifier, is_limited, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
@@ -31,7 +31,6 @@ from acidsql.settings import Settings
 from acidsql.spark import jvm
 from acidsql.spark.read import pushdown
 from acidsql.spark.read.dead_rows import PARTITION_NUMBER, DeadRowFilters, Filter
-from acidsql.spark.read.file_constants import in_order, of_file, with_file_number, with_row_ids
 from acidsql.spark.read.file_times import FileTimes, FileTimesReader
 from acidsql.spark.read.format_reader import FormatReader, FormatScan
 from acidsql.spark.read.pushdown import buckets_of, cheapest_column
@@ -42,14 +41,18 @@ from acidsql.spark.read.scan_words import (
     ROW_ID_SQL,
     ROW_ID_TYPE,
     PartitionValues,
+    Views,
+    in_order,
     layout_ddl,
     layout_struct,
     layout_values,
+    of_file,
     scan_of,
     visible_sql,
+    with_file_number,
     with_hive_types,
+    with_row_ids,
 )
-from acidsql.spark.read.views import Views
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile, first_rows
 from acidsql.storage.known_files import KnownFiles

@@ -8,16 +8,22 @@ the size it knows.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import numpy as np
 import xxhash
 
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.acid.orc_types import OrcKind, OrcType
-from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
+from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.spark_words import (
     identifier,
     is_limited,
@@ -25,16 +31,259 @@ from acidsql.expressions.spark_words import (
     store_cast,
     text_literal,
 )
-from acidsql.files.urls import spark_url
+from acidsql.files.urls import path_of, spark_url, split_url
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark import jvm
-from acidsql.spark.read.file_constants import Located, of_file
 from acidsql.storage.file_layout import FileColumn, Layout
-from acidsql.storage.footers import FoundFile, ScanFile
+from acidsql.storage.footers import FoundFile, ScanFile, bucket_property
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+
+# ---- path hash
+#
+# Spark's ``xxhash64`` of a text, and a file's path as Spark's ``_metadata.file_path`` shows it:
+# constants of a scan are found by them.
+
+
+SEED = 42
+"""Spark's."""
+
+_PLAIN = re.compile(r"[a-zA-Z0-9\-_.!~*'():@&=+$,;/]*")
+
+
+def path_hash(path: str) -> int:
+    """``xxhash64(_metadata.file_path)`` of the file at an absolute path or URL."""
+    number = xxhash.xxh64_intdigest(metadata_path(path).encode(), SEED)
+    return number - (1 << 64) if number >> 63 else number  # as a bigint
+
+
+def metadata_path(path: str) -> str:
+    """Hadoop's ``Path.toUri().toString()``. Java: java.net.URI."""
+    if path.startswith("/"):
+        return f"file:{_escaped(path)}"
+    url = split_url(spark_url(path))
+    return f"file:{_escaped(path_of(path))}" if url is None else f"{url.root}{_escaped(url.path)}"
+
+
+def _escaped(path: str) -> str:
+    if _PLAIN.fullmatch(path):
+        return path
+    return "".join(c if _PLAIN.fullmatch(c) or _is_other(c) else _quoted(c) for c in path)
+
+
+def _is_other(char: str) -> bool:
+    """Java's "other" characters, which a URI may hold as they are: beyond ASCII, neither control
+    characters nor blanks.
+    """
+    return ord(char) >= 0xA0 and not char.isspace() and char not in "\u00a0\u2007\u202f"
+
+
+def _quoted(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
+
+
+# ---- file constants
+#
+# What is the same for all rows of a file (its partition, its place in the snapshot, the ids of rows
+# that have none) as columns of a scan.
+#
+# Spark's own partition discovery adds columns to the schema its ORC reader asks for, and ORC then
+# takes an ACID file for another one. So the constants are looked up by the hash of the file's path,
+# in arrays that are objects of the plan and not text of the generated code. A file that is not
+# found fails the statement.
+
+
+FILE = "acidsql_file"
+"""The number of the file among those of ``in_order``."""
+
+OFFSET_BITS = 40
+"""Files are smaller than a terabyte."""
+
+
+class Located(Protocol):
+    """A file of a snapshot, with the number of its partition."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def partition_number(self) -> int: ...
+
+
+_File = TypeVar("_File", bound=Located)
+
+
+def in_order(files: Sequence[_File]) -> tuple[_File, ...]:
+    """Files by the hash of their paths. UnsupportedStatementError if two hashes are equal: the rows
+    could not be told apart.
+    """
+    by_hash = {path_hash(file.path): file for file in files}
+    if len(by_hash) < len(files):
+        raise UnsupportedStatementError(
+            "two files have paths of one hash", hint="Read the partitions in separate statements."
+        )
+    return tuple(by_hash[number] for number in sorted(by_hash))
+
+
+def with_file_number(spark: SparkSession, rows: DataFrame, files: Sequence[Located]) -> DataFrame:
+    """``rows`` of a scan of ``files`` (``in_order``) with a last column FILE."""
+    from pyspark.sql import functions as F
+
+    hashed = F.expr("xxhash64(_metadata.file_path)")
+    hashes = [path_hash(file.path) for file in files]
+    if jvm.jvm(spark) is None:
+        number = (
+            F.array_position(
+                F.expr(f"from_json('{json.dumps(hashes)}', 'array<bigint>')"), hashed
+            ).cast("int")
+            - 1
+        )
+    else:
+        number = jvm.position_in(spark, jvm.longs(spark, np.array(hashes, np.int64)), hashed)
+    unknown = F.expr("CAST(raise_error('acidsql: a row of a file that was not listed') AS int)")
+    return rows.select("*", F.when(number >= 0, number).otherwise(unknown).alias(FILE))
+
+
+def of_file(values: Sequence[str | int | None], spark_type: str, index: str = FILE) -> str:
+    """SQL for the value of a row's file; texts become ``spark_type`` by a cast."""
+    kind = "bigint" if all(isinstance(value, int) for value in values) else "string"
+    listed = f"from_json({text_literal(json.dumps(values, ensure_ascii=False))}, 'array<{kind}>')"
+    return f"CAST({listed} AS array<{spark_type}>)[{index}]"
+
+
+def with_row_ids(
+    spark: SparkSession, rows: DataFrame, files: Sequence[ScanFile], first_rows: Sequence[int]
+) -> DataFrame:
+    """``rows`` of raw files, which have FILE, with the ids Hive gives them: originalTransaction,
+    bucket, rowId.
+
+    ``first_rows``: the row number each file begins with.  No row may have been skipped or moved.  A
+    file is read in pieces, each from the first stripe that begins in it: a row's number is that of
+    the stripe's first row plus the rows that came before it from the piece. Hive:
+    VectorizedOrcAcidRowBatchReader.computeOffsetAndBucket.
+    """
+    from pyspark.sql import functions as F
+
+    jvm.need_java(spark, "row ids of files without ACID columns cannot be made")
+    starts, numbers = (
+        zip(*_stripes(files, first_rows), strict=True)
+        if any(file.stripes for file in files)
+        else ((), ())
+    )
+    piece = F.col("acidsql_piece")
+    stripe = jvm.position_in(spark, jvm.longs(spark, np.array(starts, np.int64)), piece).alias(
+        "acidsql_stripe"
+    )
+    placed = _counted(spark, rows).select("*", stripe)
+    number = of_file(
+        numbers, "bigint", "IF(acidsql_stripe >= 0, acidsql_stripe, -acidsql_stripe - 1)"
+    )
+    ids = [
+        f"{of_file([file.file.max_write_id for file in files], 'bigint')} AS originalTransaction",
+        f"{of_file([bucket_property(file) for file in files], 'int')} AS bucket",
+        f"{number} + {_NUMBER_IN_PIECE} AS rowId",
+    ]
+    return placed.selectExpr(*map(identifier, rows.columns), *ids)
+
+
+_NUMBER_IN_PIECE = "acidsql_row - coalesce(acidsql_first, acidsql_row)"
+
+
+def _counted(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """``rows`` of a scan, which have FILE, with what tells the piece of a file they come from and
+    their number in it.
+    """
+    from pyspark.sql import functions as F
+
+    counted = rows.selectExpr(
+        "*",
+        f"shiftleft(CAST({FILE} AS bigint), {OFFSET_BITS}) + _metadata.file_block_start AS"
+        " acidsql_piece",
+        "monotonically_increasing_id() & 8589934591L AS acidsql_row",
+    )
+    first = jvm.first_in_task(spark, F.col("acidsql_piece"), F.col("acidsql_row")).alias(
+        "acidsql_first"
+    )
+    return counted.select("*", first)
+
+
+def without_first_rows(spark: SparkSession, rows: DataFrame, count: int) -> DataFrame:
+    """``rows`` of a scan, which have FILE, without the first ``count`` of each file. They must lie
+    in the file's first piece.
+    """
+    jvm.need_java(spark, "files with header lines cannot be read")
+    in_first_piece = f"(acidsql_piece & {(1 << OFFSET_BITS) - 1}L) = 0"
+    kept = _counted(spark, rows).where(f"NOT ({in_first_piece} AND {_NUMBER_IN_PIECE} < {count})")
+    return kept.selectExpr(*map(identifier, rows.columns))
+
+
+def _stripes(files: Sequence[ScanFile], first_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where each stripe begins, ascending over all files, and the number of its first row."""
+    for number, (file, row) in enumerate(zip(files, first_rows, strict=True)):
+        for offset, count in file.stripes:
+            yield (number << OFFSET_BITS) + offset, row
+            row += count
+
+
+# ---- views
+#
+# Temporary views, kept because planning a query on one takes less than making it.
+
+
+MAX_KEPT = 24
+"""More than the tables of one statement: its views must all live until Spark has analysed its text.
+"""
+
+
+class Views:
+    """Views by what they show. A view that is dropped stays good for queries analysed before."""
+
+    def __init__(self, spark: SparkSession, max_kept: int = MAX_KEPT) -> None:
+        self._spark = spark
+        self._max_kept = max_kept
+        self._names: OrderedDict[Hashable, str] = OrderedDict()
+        self._prefix = f"acidsql_{uuid.uuid4().hex[:12]}"
+        self._count = 0
+
+    def get(self, key: Hashable, make: Callable[[], DataFrame]) -> str:
+        """The name of the view of ``key``; ``make`` is called if there is none."""
+        name = self._names.get(key)
+        if name is None:
+            frame = make()
+            self._count += 1
+            name = f"{self._prefix}_{self._count}"
+            frame.createOrReplaceTempView(name)
+            self._names[key] = name
+            while len(self._names) > self._max_kept:
+                self._drop(self._names.popitem(last=False)[1])
+        self._names.move_to_end(key)
+        return name
+
+    def close(self) -> None:
+        while self._names:
+            self._drop(self._names.popitem()[1])
+
+    def _drop(self, name: str) -> None:
+        jvm.drop_view(self._spark, name)
+
+
+@contextlib.contextmanager
+def temporary_view(frame: DataFrame) -> Iterator[str]:
+    """The name of a view that goes in the end. Every query analysed inside reads the same files by
+    it, however often it stands there.
+    """
+    name = f"acidsql_{uuid.uuid4().hex[:12]}"
+    frame.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        jvm.drop_view(frame.sparkSession, name)
+
+
+# ---- scan words
 
 
 _SPARK = {

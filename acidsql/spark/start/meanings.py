@@ -19,8 +19,8 @@ from acidsql.errors import (
     Span,
     TableNotFoundError,
 )
-from acidsql.parser.nesting import HINT
-from acidsql.planner.bind.functions import unknown_function
+from acidsql.parser.tokens import HINT
+from acidsql.planner.bind.columns import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import refused_time
 from acidsql.spark.start.translation import syntax_span

@@ -18,6 +18,7 @@ from acidsql import interrupts
 from acidsql.catalog.model import ForeignTable, SparkRelation
 from acidsql.errors import ExecutionError, SparkNotStartedError
 from acidsql.expressions.spark_words import identifier
+from acidsql.files.parallel import THREADS
 from acidsql.lazy_pattern import pattern
 from acidsql.plan.engines import SparkAtHand
 from acidsql.settings import Settings, show_value
@@ -25,7 +26,6 @@ from acidsql.spark import jvm
 from acidsql.spark.start import submitted
 from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
 from acidsql.spark.start.translation import silence, translated
-from acidsql.storage.scan.ahead import THREADS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

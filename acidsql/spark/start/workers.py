@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("pyarrow", "numpy", "google.protobuf")
 """What the modules import that tasks use."""
-MODULES = ("acidsql.acid.hashing.bucketing", "acidsql.storage.write.finish")
+MODULES = ("acidsql.acid.bucketing", "acidsql.storage.write.finish")
 _DOCS = "docs/clusters.md says what machines of a cluster need."
 _FOLDER = "_acidsql"
 _MOST_NAMED = 5

@@ -6,7 +6,7 @@ seed behind for ``x``; swapped bytes make Spark's little-endian blocks of Hive's
 and commons-codec, which Spark ships, took its ``hash32(String)`` from Hive, seed and faulty tail
 included. What that does not reach (float, double, decimal, timestamp, binary, nested types,
 bucketing version 1) an Arrow function does; executors then import
-``acidsql.acid.hashing.bucketing`` and nothing else of acidsql. Every expression gives the numbers
+``acidsql.acid.bucketing`` and nothing else of acidsql. Every expression gives the numbers
 of that module.
 
 Arithmetic is in bigint, cut to 32 bits step by step, so that it never overflows, whatever the
@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.acid.hashing.bucketing import Version
-from acidsql.acid.hashing.murmur import SEED
+from acidsql.acid.bucketing import SEED, Version
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import NotSupportedError
 from acidsql.spark import jvm
@@ -94,7 +93,7 @@ def _arrow_function(types: Sequence[str], count: int, version: Version) -> Calla
     def bucket_numbers(*values: pa.Array) -> pa.Array:
         import pyarrow
 
-        from acidsql.acid.hashing import bucketing
+        from acidsql.acid import bucketing
 
         return pyarrow.array(
             bucketing.bucket_numbers(list(zip(values, types, strict=True)), count, version)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.expressions.spark_words import identifier, text_literal
 from acidsql.planner.bind.bound import BoundLoad
-from acidsql.storage.load.loading import found_files
-from acidsql.storage.load.sources import Source
+from acidsql.storage.load import Source, found_files
 from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
 from acidsql.storage.write.target import WriteTarget
 

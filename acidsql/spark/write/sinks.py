@@ -18,8 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.acid.bucket_codec import encode
-from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId
+from acidsql.acid.ids import MAX_BUCKET_ID, BucketId, StatementId, encode
 from acidsql.acid.orc_tail import OrcCodec
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD
 from acidsql.catalog.model import Column

@@ -22,8 +22,7 @@ from acidsql.catalog.types import (
     StructType,
     is_timestamp,
 )
-from acidsql.expressions.nested_words import nested_sql
-from acidsql.expressions.spark_words import spark_type
+from acidsql.expressions.spark_words import nested_sql, spark_type
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock
 from acidsql.storage.stored import FIRST_UNSTORABLE, LAST_UNSTORABLE, unstorable
 

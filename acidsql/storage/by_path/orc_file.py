@@ -27,7 +27,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
 from acidsql.storage.file_times import by_arrow
 from acidsql.storage.scan.orc_file import converter, refuse_unseen_times
-from acidsql.storage.scan.writer_zones import refuse_old_times
+from acidsql.storage.scan.stripe_reader import refuse_old_times
 
 CATALYST_TYPE = "spark.sql.catalyst.type"
 """The attribute in which Spark notes types that ORC has not, and some that it has."""

@@ -24,7 +24,7 @@ from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
 from acidsql.catalog.types import PrimitiveType
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO, FileReader
 from acidsql.files.urls import split_url

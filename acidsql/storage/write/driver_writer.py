@@ -10,7 +10,7 @@ complete in the staging directory before the first is published.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids, encode, statement_ids
-from acidsql.acid.ids import BucketId, StatementId
+from acidsql.acid.ids import (
+    ROW_ID_COLUMN,
+    ROW_ID_PARTS,
+    BucketId,
+    StatementId,
+    bucket_ids,
+    encode,
+    statement_ids,
+)
 from acidsql.acid.orc_tail import (
     OrcCodec,
     OrcTail,
@@ -32,7 +39,9 @@ from acidsql.acid.orc_tail import (
 )
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.arrow_arrays import arrow_array
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
+from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import split_url
@@ -41,8 +50,39 @@ from acidsql.storage.partitions import by_values
 from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, data_names, stored_array
 from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.returned import returned
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+
+# ---- returned
+#
+# The rows that a statement has written, for RETURNING: as they are stored, with the values of their
+# partitions and their ids.
+
+
+def returned(
+    table: Table,
+    values: Iterable[pa.Array],
+    partition: Sequence[str],
+    ids: RowIds | None,
+    rows: int,
+) -> pa.Table:
+    """The columns of a table, those of the partition that the rows lie in, whose values are Hive's
+    texts, and the ids, whole and in parts, where rows have some.
+    """
+    arrays = list(values)
+    for column, text in zip(table.partition_columns, partition, strict=True):
+        value = typed(text, column.type)
+        arrays.append(pa.repeat(pa.scalar(value, arrow_type(column.type)), rows))
+    names = [column.name for column in (*table.columns, *table.partition_columns)]
+    if ids is not None:
+        fields = (ids.write_ids, ids.bucket_properties, ids.rows)
+        parts = [arrow_array(field) for field in fields]
+        arrays += [pa.StructArray.from_arrays(parts, names=list(ROW_ID_PARTS)), *parts]
+        names += [ROW_ID_COLUMN, *ROW_ID_PARTS]
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+# ---- driver writer
+
 
 MANY_BYTES = 8 << 20
 """New rows that weigh less are encoded at once: to begin threads for them is not worth it."""
@@ -277,7 +317,7 @@ def bucket_order(table: Table, values: pa.StructArray) -> Iterator[tuple[BucketI
         if len(values):
             yield BucketId(0), values
         return
-    from acidsql.acid.hashing.bucketing import bucket_numbers
+    from acidsql.acid.bucketing import bucket_numbers
 
     types = {c.name: str(c.type) for c in table.columns}
     keys = [(values.field(name), types[name]) for name in bucketing.columns]

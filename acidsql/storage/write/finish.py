@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import bucket_ids, encode
-from acidsql.acid.ids import BucketId
+from acidsql.acid.ids import BucketId, RowId, bucket_ids, encode
 from acidsql.acid.orc_tail import (
     OrcTail,
     TailEdit,
@@ -24,7 +23,6 @@ from acidsql.acid.orc_tail import (
     load_tail,
 )
 from acidsql.acid.orc_types import BUCKET_COLUMN, ID_FIELDS, ORIGINAL_TRANSACTION_COLUMN, ROW_COLUMN
-from acidsql.acid.row_id import RowId
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO

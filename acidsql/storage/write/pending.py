@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.ids import BucketId, WriteId
+from acidsql.acid.ids import BucketId, WriteId, bucket_ids
 from acidsql.acid.listed import DataFile
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import Error

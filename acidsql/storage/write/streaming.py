@@ -12,24 +12,25 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, repeat
-from typing import NamedTuple, Protocol
+from threading import BoundedSemaphore
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import pyarrow as pa
 from pyarrow import orc
 
 from acidsql import crash_points, interrupts
-from acidsql.acid.bucket_codec import bucket_ids
-from acidsql.acid.ids import BucketId
-from acidsql.acid.joining.files import JoinedFile
+from acidsql.acid.ids import BucketId, RowId, bucket_ids
+from acidsql.acid.joining import JoinedFile
 from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending, last_rows
-from acidsql.acid.row_id import RowId
 from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
+from acidsql.files.parallel import THREADS
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.event_rows import CURRENT, values_of
 from acidsql.storage.partitions import by_values
@@ -44,9 +45,53 @@ from acidsql.storage.write.driver_writer import (
     tail_of_bytes,
     writer_options,
 )
-from acidsql.storage.write.encoders import Encoders
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+
+# ---- encoders
+#
+# Threads that encode rows. They are the processors' and shared by all files that are written at
+# once, so that a file alone keeps all of them busy, and many files hold no more in memory than one.
+
+
+_Result = TypeVar("_Result")
+
+
+class Encoders:
+    """Does as many pieces of work at once as there are threads; who brings another one waits.
+    Behind its ``with`` none is in hand.
+    """
+
+    def __init__(self, threads: int = THREADS) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="acidsql-encode")
+        self._free = BoundedSemaphore(threads)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, work: Callable[[], _Result]) -> Future[_Result]:
+        """Lets a thread do ``work``, as soon as one is free."""
+        self._free.acquire()
+        try:
+            future = self._pool.submit(work)
+        except BaseException:
+            self._free.release()
+            raise
+        future.add_done_callback(lambda _: self._free.release())
+        return future
+
+
+# ---- streaming
+
 
 PIECE_BYTES = 32 << 20
 """What the rows of a piece weigh in memory. Encoded they weigh a third and less: a stripe, or

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from acidsql.acid.bucket_codec import bucket_ids
+from acidsql.acid.ids import bucket_ids
 from acidsql.catalog.model import Partition
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost

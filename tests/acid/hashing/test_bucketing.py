@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.hashing.bucketing import Version, bucket_hash, bucket_numbers
+from acidsql.acid.bucketing import Version, bucket_hash, bucket_numbers
 from acidsql.errors import NotSupportedError
 
 EPOCH = datetime.datetime(1970, 1, 1)

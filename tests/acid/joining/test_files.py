@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from acidsql.acid.joining.column_statistics import merged
-from acidsql.acid.joining.files import JoinedFile
+from acidsql.acid.joining import JoinedFile, merged
 from acidsql.acid.orc_footer_pb2 import ColumnStatistics, Footer
 from acidsql.acid.orc_tail import OrcTail, load_tail
 from acidsql.errors import FormatError, InternalError

@@ -13,7 +13,7 @@ from acidsql.expressions.reader import read_expression
 from acidsql.expressions.tree import Condition
 from acidsql.expressions.vectors import Vector, vectorized
 from acidsql.parser.tokens import tokenize
-from acidsql.planner.bind.local.spark_names import spark_name
+from acidsql.planner.bind.local.selects import spark_name
 from tests.expressions.vectors.cases import CASES, COLUMNS, NOW
 from tests.expressions.vectors.spark_answers import VIEW, batch_of, compiled, view
 

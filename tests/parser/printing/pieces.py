@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from acidsql.parser.grammar import load
 from acidsql.parser.parameters import literal
-from acidsql.parser.skeleton import RESERVED
+from acidsql.parser.parse import RESERVED
 from acidsql.parser.statements import (
     Fragment,
     Name,

@@ -16,8 +16,8 @@ from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import ColumnRef
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
-from acidsql.run.driver import aggregates
-from acidsql.run.driver.aggregates import Groups, distinct_rows
+from acidsql.run.driver import ordering
+from acidsql.run.driver.ordering import Groups, distinct_rows
 
 INT, BIGINT, DOUBLE = (PrimitiveType(name) for name in ("int", "bigint", "double"))
 KEYS = st.sampled_from((None, 0.0, 1.5, math.nan))
@@ -49,7 +49,7 @@ def test_aggregates_are_those_of_all_rows(
 ) -> None:
     """However the rows are cut into batches; NULLs count for nothing, NaN is one group."""
     groups = Groups(keys=[("k", pa.float64())] if grouped else [], aggregates=ALL)
-    before, aggregates._SLACK = aggregates._SLACK, 3
+    before, ordering._PARTIAL_ROWS = ordering._PARTIAL_ROWS, 3
     try:
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
@@ -58,7 +58,7 @@ def test_aggregates_are_those_of_all_rows(
             groups.add(keys, [values] * len(ALL), len(part))
         batch = groups.batch()
     finally:
-        aggregates._SLACK = before
+        ordering._PARTIAL_ROWS = before
     expected: dict[str, list[int]] = {} if grouped else {"": []}
     for key, value in rows:
         values_of = expected.setdefault(repr(key) if grouped else "", [])

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.run.driver import ordering
-from acidsql.run.driver.ordering import Key, first_rows
-from acidsql.run.driver.values import from_sortable, has_negative_zero, normalized, sortable
+from acidsql.run.driver.ordering import (
+    Key,
+    first_rows,
+    from_sortable,
+    has_negative_zero,
+    normalized,
+    sortable,
+)
 
 NUMBERS = st.none() | st.floats(width=32) | st.sampled_from((0.0, -0.0, math.nan, math.inf))
 TEXTS = st.none() | st.text(max_size=3)
@@ -38,11 +44,11 @@ def test_rows_come_in_sparks_order(
         descending, nulls_first = (by_number, by_text)[column]
         expected = _sorted(expected, column, descending, nulls_first)
     given_batches = [_table(rows[i : i + 7], i) for i in range(0, max(len(rows), 1), 7)]
-    before, ordering._SLACK = ordering._SLACK, 0
+    before, ordering._SPARE_ROWS = ordering._SPARE_ROWS, 0
     try:
         found = first_rows(given_batches, keys, count)
     finally:
-        ordering._SLACK = before
+        ordering._SPARE_ROWS = before
     assert found.column("2").to_pylist() == [number for number, _ in expected][:count]
 
 

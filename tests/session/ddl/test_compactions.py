@@ -17,7 +17,7 @@ from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, ExecutionError
 from acidsql.metastore.store import CommitFailedError
 from acidsql.plan.plans import CatalogCommand
-from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact
 from acidsql.result import Result
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState

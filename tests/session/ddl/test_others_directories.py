@@ -12,7 +12,7 @@ import pytest
 from acidsql.errors import BindError
 from acidsql.metastore.stores import database_file
 from acidsql.session import Session
-from acidsql.storage.load import sources
+from acidsql.storage import load
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 
@@ -112,7 +112,7 @@ def test_a_metastores_files_are_not_loaded(
     with pytest.raises(BindError, match="Invalid path"):
         session.sql(f"LOAD DATA {local}INPATH '{warehouse}/_acidsql/{path}' INTO TABLE t")
     assert (warehouse / "_acidsql" / "metastore.db").exists()
-    assert database_file.DIRECTORY == sources._STORE
+    assert database_file.DIRECTORY == load._STORE
 
 
 # ---- databases

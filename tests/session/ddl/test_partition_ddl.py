@@ -15,7 +15,7 @@ import pytest
 
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Partition, TableName
-from acidsql.commit.dropped import settle_noted
+from acidsql.commit.recovery import settle_noted
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,

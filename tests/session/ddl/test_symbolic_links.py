@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acidsql import crash_points
-from acidsql.commit.dropped import delete_dropped
+from acidsql.commit.recovery import delete_dropped
 from acidsql.errors import BindError, Error, ExecutionError
 from acidsql.files.local_files import LocalFileIO
 from acidsql.metastore.embedded import EmbeddedMetastore

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.paths import parse_bucket_file
 from acidsql.catalog.types import parse_type
 from acidsql.session import Session

@@ -307,7 +307,7 @@ def test_others_write_while_a_dropped_table_goes(
     """It goes some files at a time; the metastore is free between them, and while it is looked
     which there are.
     """
-    monkeypatch.setattr("acidsql.commit.dropped.FILES_AT_ONCE", 2)
+    monkeypatch.setattr("acidsql.commit.recovery.FILES_AT_ONCE", 2)
     make_copied(far)
     for number in range(3):
         far.sql(f"INSERT INTO d.t VALUES ({number})")

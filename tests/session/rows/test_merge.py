@@ -18,7 +18,7 @@ from acidsql.errors import CardinalityError, Error
 from acidsql.plan.merge_sql import whole_query
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import BoundQuery
-from acidsql.run.spark import merge_queries
+from acidsql.run.spark import merge
 from acidsql.session import Session
 from acidsql.spark import jvm
 from tests.lengths import seeds
@@ -332,7 +332,7 @@ def test_the_target_is_filtered_by_keys(
         seen.append(source_view is not None)
         return whole_query(plan, source_view=source_view)
 
-    monkeypatch.setattr(merge_queries, "whole_query", noted)
+    monkeypatch.setattr(merge, "whole_query", noted)
     with Session(warehouse, spark=spark) as session:
         for table, way in (("here", "small"), ("there", "big")):
             session.sql(f"CREATE TABLE {table} {LAYOUTS['partitioned']} {ACID}")

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.acid.bucket_codec import decode
-from acidsql.acid.hashing.bucketing import bucket_numbers
+from acidsql.acid.bucketing import bucket_numbers
+from acidsql.acid.ids import decode
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import is_accurate
 from acidsql.catalog.types import parse_type

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.commit import dropped
+from acidsql.commit import recovery
 from acidsql.files.local_files import LocalFileIO
 from acidsql.session import Session
 
@@ -63,7 +63,7 @@ def test_what_a_killed_drop_has_left_goes_while_nobody_makes_a_table_there(
     """No file is deleted but under the store's lock, which is given up between some files and the
     next; a table that is made there then keeps what is left.
     """
-    monkeypatch.setattr(dropped, "FILES_AT_ONCE", 2)
+    monkeypatch.setattr(recovery, "FILES_AT_ONCE", 2)
     io = ObjectsIO()
     with Session(tmp_path / "warehouse") as session:
         session.sql("CREATE TABLE other (a INT) STORED AS ORC")
@@ -75,7 +75,7 @@ def test_what_a_killed_drop_has_left_goes_while_nobody_makes_a_table_there(
             store = Watched(session, io)
             if made_there:
                 store.meanwhile.append(f"CREATE EXTERNAL TABLE t (a INT) LOCATION '{left}'")
-            dropped.delete_dropped(store, io, str(left))  # type: ignore[arg-type]
+            recovery.delete_dropped(store, io, str(left))  # type: ignore[arg-type]
             assert all(alone for _, alone in io.deleted)
             names = sorted(path.name for path in left.rglob("file*"))
             assert names == (["file2", "file3", "file4"] if made_there else [])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
 from acidsql.errors import Span
-from acidsql.planner.bind.current_database import moment_edits, moments_shown
+from acidsql.planner.bind.columns import moment_edits, moments_shown
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock, refused_time
 from acidsql.spark.write.stored_sql import wall_clock_type
 from tests.session.zones.wall_clocks import ZONES, changes, clocks_around, is_left_out

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN
-from acidsql.expressions.predicate import Predicate
+from acidsql.expressions.pruning import Predicate
 from acidsql.files.local_files import LOCAL
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from acidsql.storage.scan.ahead import THREADS, Workers
+from acidsql.files.parallel import THREADS, Workers
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from acidsql.acid.orc_tail import OrcTail, read_tail
 from acidsql.acid.orc_types import column_numbers
 from acidsql.files.local_files import LOCAL
 from acidsql.storage.footers import read_footer
-from acidsql.storage.scan.row_groups import RowGroups, few_groups
+from acidsql.storage.scan.stripe_reader import RowGroups, few_groups
 
 ROWS, STRIDE = 12_000, 500
 """Enough for columns of several compressed chunks of the least size."""

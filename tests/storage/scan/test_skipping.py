@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.expressions.predicate import Comparison, Predicate
+from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.storage.delete_events import DeadIds, DeleteEvents
 from tests.spark.event_tables import EventTable, bucket_property, columns, valid
 from tests.storage.scan.reading import scanned

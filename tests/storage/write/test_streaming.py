@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import orc
 
-from acidsql.acid.bucket_codec import encode
-from acidsql.acid.ids import NO_STATEMENT, BucketId
+from acidsql.acid.ids import NO_STATEMENT, BucketId, encode
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Table
@@ -25,8 +24,7 @@ from acidsql.storage.footers import read_footer
 from acidsql.storage.row_ids import row_ids
 from acidsql.storage.write import driver_writer, streaming
 from acidsql.storage.write.driver_writer import EventFile, row_values, stage_file
-from acidsql.storage.write.encoders import Encoders
-from acidsql.storage.write.streaming import insert_batches, stage_stream
+from acidsql.storage.write.streaming import Encoders, insert_batches, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget
 from tests.spark.naive_reader import visible_rows
 from tests.spark.written import (

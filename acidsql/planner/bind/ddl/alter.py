@@ -20,7 +20,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundUnbuilt,
     PartitionAction,
 )
-from acidsql.planner.bind.bound_compactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact
 from acidsql.planner.bind.ddl.alter_columns import (
     bind_add_columns,
     bind_change_column,

@@ -8,7 +8,7 @@ from acidsql.catalog.attached import ONLY_MINOR, check_no_overlay
 from acidsql.catalog.model import Partition, Table
 from acidsql.errors import BindError, ColumnNotFoundError
 from acidsql.parser import statements as ast
-from acidsql.planner.bind.bound_compactions import BoundCompact, hive_partition
+from acidsql.planner.bind.bound_transactions import BoundCompact, hive_partition
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import existing, shown, static_spec
 from acidsql.planner.bind.tables import did_you_mean

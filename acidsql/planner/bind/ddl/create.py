@@ -21,7 +21,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.names import table_location
 from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
 from acidsql.parser import statements as ast
-from acidsql.parser.foreign import TEMPORARY_TABLE
+from acidsql.parser.parse import TEMPORARY_TABLE
 from acidsql.planner.bind.bound import BoundQuery
 from acidsql.planner.bind.bound_catalog import (
     BoundCreateTable,

@@ -21,8 +21,8 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.columns import Visible, column_not_found
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.partition_filter import Relation, whole_condition
 from acidsql.planner.bind.partitions import existing, matching, static_spec
+from acidsql.planner.bind.query_scopes import Relation, whole_condition
 from acidsql.planner.bind.tables import did_you_mean
 
 

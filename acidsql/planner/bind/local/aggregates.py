@@ -1,10 +1,11 @@
-"""Aggregates in the trees of a query: each becomes a column of its own, which the rest of its tree
-is over. Their types are Spark's.
+"""Aggregates, groups and windows in the trees of a query: each becomes a column of its own, which
+the rest of its tree is over. Their types are Spark's.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Callable
+from dataclasses import field, replace
 
 from acidsql.catalog.types import (
     MAX_DECIMAL_PRECISION,
@@ -29,12 +30,28 @@ from acidsql.expressions.tree import (
     Condition,
     Constant,
     Unread,
+    parts_of,
     with_arguments,
 )
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.tokens import tokens_in
-from acidsql.planner.bind.local.query_trees import Aggregate, Function
-from acidsql.planner.bind.local.scope import AnyScope
+from acidsql.planner.bind.local.query_trees import (
+    Aggregate,
+    Frame,
+    Function,
+    Grouping,
+    Ordering,
+    Window,
+    WindowFunction,
+)
+from acidsql.planner.bind.local.scope import QUERIES, AnyScope
+from acidsql.planner.bind.local.select_text import SortItem, read_window
+
+# ---- aggregates
+#
+# Aggregates in the trees of a query: each becomes a column of its own, which the rest of its tree
+# is over. Their types are Spark's.
+
 
 AGGREGATES = {f.name: f for f in Function if f is not Function.COUNT_DISTINCT}
 """By their names in SQL."""
@@ -162,3 +179,177 @@ def result_type(function: Function, argument: HiveType | None, span: Span) -> Hi
 def is_groupable(hive_type: HiveType) -> bool:
     """Whether equal values of a type are told without Spark."""
     return not isinstance(hive_type, ArrayType | MapType | StructType) and hive_type != VOID
+
+
+# ---- groupings
+#
+# What GROUP BY groups by: columns, and expressions over them, each of which is a column to the rest
+# of the query.
+
+
+@dataclass(slots=True, kw_only=True)
+class Groupings:
+    """The groupings of one query over the columns of ``scope``, by their values; the same one
+    counts once.
+    """
+
+    scope: AnyScope
+    known: dict[Condition, Grouping] = field(default_factory=dict)
+
+    @property
+    def types(self) -> dict[str, HiveType]:
+        """Their columns."""
+        return {one.name: one.type for one in self.known.values()}
+
+    def add(self, tree: Condition) -> None:
+        """Groups by a tree of the query's words. NotHere."""
+        if not _is_plain(tree) or holds_aggregate(tree):
+            raise NotHere("groups of such values", tree.span)
+        if not any(isinstance(part, ColumnRef) for part in parts_of(tree)):
+            raise NotHere("groups of a constant", tree.span)
+        self.add_value(self.scope.resolved(tree))
+
+    def add_value(self, value: Condition) -> None:
+        """Groups by a tree that is resolved. NotHere."""
+        hive_type = self.scope.type_of(value)
+        if not is_groupable(hive_type):
+            raise NotHere("groups of such values", value.span)
+        name = value.parts[0] if isinstance(value, ColumnRef) else f"group.{len(self.known)}"
+        self.known.setdefault(value, Grouping(name=name, value=value, type=hive_type))
+
+    def column(
+        self, tree: Condition, is_own: Callable[[ColumnRef], bool] | None = None
+    ) -> ColumnRef | None:
+        """The column that a tree of the query's words is behind the groups; None for one that is
+        none of them. ``is_own``: whether a name means a column of the table; None where all do.
+        """
+        if not isinstance(tree, ColumnRef | Call | Cast) or not _is_plain(tree):
+            return None
+        names = [part for part in parts_of(tree) if isinstance(part, ColumnRef)]
+        if not names or not all(self.scope.knows(ref.parts) for ref in names):
+            return None
+        if is_own is not None and not all(map(is_own, names)):
+            return None
+        grouping = self.known.get(self.scope.resolved(tree))
+        return None if grouping is None else replace(grouping.column, span=tree.span)
+
+
+def _is_plain(tree: Condition) -> bool:
+    """Whether neither a query nor a window is in a tree, nor words that are not understood."""
+    return not any(
+        isinstance(part, Unread) or (isinstance(part, Call) and part.name in (*QUERIES, OVER))
+        for part in parts_of(tree)
+    )
+
+
+# ---- windows
+#
+# Window functions in the trees of a query: each becomes a column of its own, which the rest of its
+# tree is over.
+
+
+_INT = PrimitiveType("int")
+_WHOLE = frozenset(map(PrimitiveType, ("tinyint", "smallint", "int", "bigint")))
+_NUMBERING = (WindowFunction.ROW_NUMBER, WindowFunction.RANK, WindowFunction.DENSE_RANK)
+_OF_OTHERS = (WindowFunction.LAG, WindowFunction.LEAD)
+_OF_ENDS = (WindowFunction.FIRST_VALUE, WindowFunction.LAST_VALUE)
+_FUNCTIONS: dict[str, WindowFunction | Function] = {
+    **{one.name: one for one in WindowFunction},
+    **AGGREGATES,
+    "FIRST": WindowFunction.FIRST_VALUE,
+    "LAST": WindowFunction.LAST_VALUE,
+}
+
+
+def holds_window(tree: Condition) -> bool:
+    return any(isinstance(part, Call) and part.name == OVER for part in parts_of(tree))
+
+
+@dataclass(slots=True, kw_only=True)
+class Windows:
+    """The window functions of one query, by their places; asked again, each is the same one.
+    ``types``: of columns, to which each function's is added. ``resolved``: makes a tree of the
+    query's words one over the columns of rows or groups; ``type_of`` and ``ordering``: what such a
+    tree is, and as part of an order.
+    """
+
+    source: str
+    types: dict[str, HiveType]
+    resolved: Callable[[Condition], Condition]
+    type_of: Callable[[Condition], HiveType]
+    ordering: Callable[[Condition, SortItem], Ordering]
+    known: dict[Span, Window] = field(default_factory=dict)
+
+    def window(self, call: Call, words: Span, span: Span) -> Window:
+        """The function ``call`` over the window of these words, at ``span``. NotHere."""
+        if span not in self.known:
+            window = self.known[span] = self._window(call, words)
+            self.types[window.name] = window.type
+        return self.known[span]
+
+    def _window(self, call: Call, words: Span) -> Window:
+        function = _FUNCTIONS.get(call.name)
+        if function is None:
+            raise NotHere("this window function", call.span)
+        text = read_window(self.source, words)
+        partition = tuple(self.resolved(tree) for tree in text.partition)
+        if not all(is_groupable(self.type_of(tree)) for tree in partition):
+            raise NotHere("windows of such values", words)
+        order = tuple(self.ordering(self.resolved(o.value), o) for o in text.order)
+        if not order and (
+            isinstance(function, WindowFunction) or text.frame not in (None, Frame())
+        ):
+            raise NotHere("a window without an order", call.span)
+        if text.frame is not None and function in (*_NUMBERING, *_OF_OTHERS):
+            raise NotHere("this window", words)
+        argument, offset = self._argument(call, function)
+        argument_type = None if argument is None else self.type_of(argument)
+        if isinstance(function, Function):
+            partial = order and text.frame != Frame()
+            if partial and not _is_framed(function, argument_type, text.frame):
+                raise NotHere(f"{function} of some rows of a window", call.span)
+            hive_type = result_type(function, argument_type, call.span)
+        elif function in _NUMBERING:
+            hive_type = _INT
+        else:
+            assert argument_type is not None
+            hive_type = argument_type
+        return Window(
+            name=f"window.{len(self.known)}",
+            function=function,
+            argument=argument,
+            argument_type=argument_type,
+            offset=offset,
+            frame=text.frame,
+            partition=partition,
+            order=order,
+            type=hive_type,
+        )
+
+    def _argument(
+        self, call: Call, function: WindowFunction | Function
+    ) -> tuple[Condition | None, int]:
+        match call.arguments:
+            case () if function in _NUMBERING:
+                return None, 0
+            case (Unread(words),) if function is Function.COUNT and is_star(self.source, words):
+                return None, 0
+            case (value,) if function in _OF_OTHERS:
+                return self.resolved(value), 1
+            case (value, Constant(int() as offset)) if (
+                function in _OF_OTHERS and not isinstance(offset, bool) and 0 <= offset < 1 << 31
+            ):
+                return self.resolved(value), offset
+            case (value,) if isinstance(function, Function) or function in _OF_ENDS:
+                return self.resolved(value), 0
+        raise NotHere("this window function", call.span)
+
+
+def _is_framed(function: Function, argument: HiveType | None, frame: Frame | None) -> bool:
+    """Whether an aggregate is computed of some rows of a window."""
+    match function:
+        case Function.SUM | Function.AVG:
+            return argument in _WHOLE or isinstance(argument, DecimalType)
+        case Function.MIN | Function.MAX:
+            return frame is None or frame.first is None
+    return function is Function.COUNT

@@ -23,9 +23,8 @@ from acidsql.planner.bind.local.query_trees import (
     Semantics,
     Stored,
 )
-from acidsql.planner.bind.local.scope import Scope
+from acidsql.planner.bind.local.scope import Scope, check_rules, default_tree, stored, understood
 from acidsql.planner.bind.local.selects import condition_of
-from acidsql.planner.bind.local.stores import check_rules, default_tree, stored, understood
 
 _STRING = PrimitiveType("string")
 

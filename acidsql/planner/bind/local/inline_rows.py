@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.cursor import join_operators
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
-from acidsql.expressions.reader import read_expression
+from acidsql.expressions.reader import join_operators, read_expression
 from acidsql.expressions.tree import VOID, Call, Cast, Condition
 from acidsql.expressions.values import wider_type
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
@@ -24,11 +23,15 @@ from acidsql.planner.bind.local.query_trees import (
     Semantics,
     Stored,
 )
-from acidsql.planner.bind.local.relation_text import are_bracketed, is_name, without_brackets
-from acidsql.planner.bind.local.scope import Scope, type_of
-from acidsql.planner.bind.local.select_text import SelectText, read_select
-from acidsql.planner.bind.local.spark_names import spark_name
-from acidsql.planner.bind.local.stores import stored
+from acidsql.planner.bind.local.scope import Scope, stored, type_of
+from acidsql.planner.bind.local.select_text import (
+    SelectText,
+    are_bracketed,
+    is_name,
+    read_select,
+    without_brackets,
+)
+from acidsql.planner.bind.local.selects import spark_name
 
 Tokens = Sequence[Token]
 Rows = Sequence[tuple[Condition, ...]]

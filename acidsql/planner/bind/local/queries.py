@@ -53,24 +53,22 @@ from acidsql.planner.bind.local.query_trees import (
     SubQueryKind,
     called,
 )
-from acidsql.planner.bind.local.relation_text import (
+from acidsql.planner.bind.local.scope import AnyScope, Origin, Scope, all_of, type_of
+from acidsql.planner.bind.local.select_text import (
     DerivedText,
     InlineText,
     JoinText,
     RelationText,
+    SelectText,
     TableText,
+    TailText,
     Tokens,
     common_tables,
-    set_parts,
-    without_brackets,
-)
-from acidsql.planner.bind.local.scope import AnyScope, Origin, Scope, all_of, type_of
-from acidsql.planner.bind.local.select_text import (
-    SelectText,
-    TailText,
     read_clauses,
     read_tail,
     rows_of,
+    set_parts,
+    without_brackets,
 )
 from acidsql.planner.bind.local.selects import Select, condition_of, scope_of, scope_of_files
 

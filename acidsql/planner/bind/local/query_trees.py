@@ -11,10 +11,10 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.row_id import ROW_ID_COLUMN
 from acidsql.catalog.model import DEFAULT_DATABASE, Column, SparkRelation
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import ROW_ID_TYPE, HiveType, shown_type
@@ -23,6 +23,10 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID, ColumnRef, Condition
 from acidsql.expressions.values import STRING
 from acidsql.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from acidsql.planner.bind.bound import BoundQuery
+
 
 ROW_ID = ROW_ID_COLUMN.lower()
 """The column of a row's whole identity."""
@@ -343,3 +347,52 @@ def called(query: AnyQuery, names: Sequence[str]) -> AnyQuery:
 
 
 NOT_LOOKED_INTO = NotHere("only queries are looked into")
+
+
+# ---- merge trees
+#
+# A MERGE that is understood in all its parts, as trees over pairs of rows: plain data, which the
+# binder fills and ``local.merges`` carries out.
+
+
+def of_target(name: str) -> str:
+    """What trees call a column of the target."""
+    return f"target.{name}"
+
+
+def of_source(name: str) -> str:
+    """What trees call a column of the source."""
+    return f"source.{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalClause:
+    """``values``: see BoundMergeClause."""
+
+    condition: Condition | None
+    values: tuple[Stored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalKey:
+    """Values of the target and of the source whose equality ON asks for, both of one type."""
+
+    target: Condition
+    source: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalMerge:
+    """``source`` gives the source's rows, of columns ``source_types``. ``columns``: those of the
+    target that trees name. ``rest``: what ON says besides that the ``keys`` are equal.
+    """
+
+    source: BoundQuery
+    source_types: tuple[tuple[str, HiveType], ...]
+    columns: tuple[tuple[str, HiveType], ...]
+    keys: tuple[LocalKey, ...]
+    rest: Condition | None
+    clauses: tuple[LocalClause, ...]
+    semantics: Semantics
+    types: dict[str, HiveType] = field(compare=False)
+    """The type of every column that trees may name."""

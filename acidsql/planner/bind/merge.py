@@ -38,10 +38,9 @@ from acidsql.planner.bind.bound import (
 from acidsql.planner.bind.columns import Facts, Visible
 from acidsql.planner.bind.files.sources import file_source
 from acidsql.planner.bind.insert import insert_columns
-from acidsql.planner.bind.local.merge_clauses import MergeTrees
-from acidsql.planner.bind.local.merge_trees import LocalClause, LocalMerge
-from acidsql.planner.bind.local.scope import type_of
-from acidsql.planner.bind.local.stores import understood
+from acidsql.planner.bind.local.merges import MergeTrees
+from acidsql.planner.bind.local.query_trees import LocalClause, LocalMerge
+from acidsql.planner.bind.local.scope import type_of, understood
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.query_tree import output_columns, output_width
 from acidsql.planner.bind.rows import assigned, changed_target, check_writable, own_value
@@ -113,7 +112,7 @@ def _returning(names: Names, statement: ast.Merge, read: Read) -> BoundReturning
     clause = statement.returning
     if clause is None:
         return None
-    from acidsql.planner.bind.returning import bind_returning
+    from acidsql.planner.bind.rows import bind_returning
 
     return bind_returning(names, clause, read.table, read.alias)
 

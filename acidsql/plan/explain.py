@@ -1,18 +1,23 @@
-"""From a plan to its lines: a node for the statement, and below it for each step and sink."""
+"""A plan as text for people and as JSON for programs: the same SQL against the same catalog always
+gives the same.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import assert_never
+from typing import Any, assert_never
 
-from acidsql.catalog.model import Column, ForeignTable, SparkRelation, Table
+from acidsql.catalog.catalog import Catalog
+from acidsql.catalog.model import Column, ForeignTable, Partition, SparkRelation, Table, TableName
+from acidsql.catalog.partition_ranges import NameRanges
+from acidsql.catalog.partitions import partition_name
 from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.pruning import Pruning, prune, ranges_needed
+from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import SparkAtHand, engines
-from acidsql.plan.explain.nodes import Node, ReadPartitions
-from acidsql.plan.explain.sinks import partition_words, sink_words
-from acidsql.plan.explain.transactions import transaction_facts
-from acidsql.plan.facts import title_of, why_spark, words_of
+from acidsql.plan.facts import locks_of, title_of, why_spark, words_of
 from acidsql.plan.operators import (
     ENDING,
     Check,
@@ -23,6 +28,7 @@ from acidsql.plan.operators import (
     Operator,
     Operators,
     Query,
+    Ran,
     Scan,
     Way,
     every,
@@ -37,8 +43,11 @@ from acidsql.plan.plans import (
     Plan,
     ReadPlan,
     SessionCommand,
+    Sink,
+    SinkKind,
     WritePlan,
     plan_insert,
+    reads_of,
 )
 from acidsql.planner.bind.bound import (
     BoundCopy,
@@ -47,6 +56,7 @@ from acidsql.planner.bind.bound import (
     BoundLoad,
     BoundMerge,
     BoundMergeClause,
+    BoundPartition,
     BoundQuery,
     BoundRead,
     BoundUpdate,
@@ -63,8 +73,165 @@ from acidsql.planner.bind.bound_catalog import (
     CatalogAction,
     PartitionAction,
 )
+from acidsql.planner.bind.bound_transactions import (
+    BoundAbortTransactions,
+    BoundCommit,
+    BoundRollback,
+    BoundSetAutocommit,
+    BoundShowTransaction,
+    BoundStartTransaction,
+)
 from acidsql.planner.bind.tables import default_of, loads_files, rules_of
 from acidsql.settings import Settings
+
+# ---- nodes
+#
+# A plan as a tree of lines, and the partitions it reads, which some of the lines are about.
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One line of the plan and what stands below it."""
+
+    text: str
+    children: tuple[Node, ...] = ()
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        yield "  " * depth + self.text
+        for child in self.children:
+            yield from child.lines(depth + 1)
+
+    def json(self) -> dict[str, Any]:
+        below = {"children": [child.json() for child in self.children]} if self.children else {}
+        return {"operation": self.text, **below}
+
+
+class ReadPartitions:
+    """The partitions of the tables a plan reads, as they are now; a statement that runs lists them
+    again under its snapshot.
+    """
+
+    def __init__(self, catalog: Catalog, settings: Settings) -> None:
+        self.catalog = catalog
+        self.ansi = settings.flag("acidsql.ansi")
+        self.listed: dict[tuple[TableName, NameRanges | None], tuple[Partition, ...]] = {}
+
+    def count(self, table: Table) -> int:
+        """How many partitions a table has."""
+        known = self.listed.get((table.name, None))
+        return self.catalog.count_partitions(table) if known is None else len(known)
+
+    def pruned(self, read: BoundRead) -> Pruning:
+        columns = read.table.partition_columns
+        among = ranges_needed(columns, read.partition_filter)
+        key = read.table.name, among
+        if key not in self.listed:
+            self.listed[key] = self.catalog.list_partitions(read.table, among)
+        return prune(columns, self.listed[key], read.partition_filter, ansi=self.ansi)
+
+    def names(self, read: BoundRead) -> Iterator[str]:
+        columns = [c.name for c in read.table.partition_columns]
+        table = read.table.name
+        return (
+            f"{table.database}@{table.table}@{partition_name(columns, p.values)}"
+            for p in self.pruned(read).kept
+        )
+
+
+# ---- sinks
+#
+# Where a statement writes, in words: the directory of each sink, and what comes to lie there.
+
+
+def partition_words(table: Table, partition: BoundPartition | None) -> str:
+    """The partition's directory below the table's; ``<hr>`` is a value that comes with the rows."""
+    static = dict(partition.static) if partition is not None else {}
+    names = [c.name for c in table.partition_columns]
+    parts = [partition_name([n], [static[n]]) if n in static else f"{n}=<{n}>" for n in names]
+    return "".join(f"{part}/" for part in parts)
+
+
+def sink_words(
+    sink: Sink, table: Table, *, truncated: bool = False, as_they_are: bool = False
+) -> str:
+    what = "the files as they are" if as_they_are else f"rows{_by_bucket(table)}"
+    if sink.overwrite:
+        return f"base_<w>, {'which hides what was there' if truncated else what}"
+    prefix = "delete_delta" if sink.kind is SinkKind.DELETE else "delta"
+    directory = f"{prefix}_<w>_<w>_{sink.statement_id:04d}"
+    if sink.kind is SinkKind.DELETE:
+        return f"{directory}, delete events by the bucket of each row"
+    return f"{directory}, {what}"
+
+
+def _by_bucket(table: Table) -> str:
+    return (
+        f" by bucket ({', '.join(table.bucketing.columns)}) of {table.bucketing.count}"
+        if table.bucketing
+        else ""
+    )
+
+
+# ---- transactions
+#
+# What EXPLAIN says of the statements that begin, end and abort transactions.
+
+
+AT_FIRST_STATEMENT = "snapshot: taken by the first statement that reads or writes rows"
+
+
+def transaction_facts(action: SessionAction) -> tuple[str, tuple[str, ...]] | None:
+    """What follows the statement's words, and the lines below them; None for other statements
+    about the session.
+    """
+    match action:
+        case BoundStartTransaction(read_only=True):
+            return " READ ONLY", (AT_FIRST_STATEMENT, "changes: refused")
+        case BoundStartTransaction():
+            return "", (
+                AT_FIRST_STATEMENT,
+                "changes: seen by this session alone until COMMIT, then by all at once",
+            )
+        case BoundCommit():
+            settle = (
+                "settle: files with rows that later statements of the transaction changed are"
+                " written anew, without them"
+            )
+            return "", (
+                settle,
+                "publish: the files of all tables get their names",
+                "commit: all of it becomes visible at once, or nothing",
+            )
+        case BoundRollback():
+            return "", (
+                (
+                    "abort: nothing of the open transaction was visible to others, and its files"
+                    " are deleted"
+                ),
+            )
+        case BoundSetAutocommit(on=True):
+            return " TRUE", (
+                "commit: the open transaction, if there is one",
+                "then: each statement is a transaction of its own",
+            )
+        case BoundSetAutocommit():
+            return " FALSE", (
+                (
+                    "then: a statement that reads or writes rows begins a transaction where none is"
+                    " open"
+                ),
+            )
+        case BoundShowTransaction(txn_id=txn_id):
+            return "", (f"id: {txn_id}",)
+        case BoundAbortTransactions(ids=ids):
+            return "", (f"ids: {', '.join(map(str, ids))}",)
+        case _:
+            return None
+
+
+# ---- explainer
+#
+# From a plan to its lines: a node for the statement, and below it for each step and sink.
 
 
 class Explainer:
@@ -401,3 +568,93 @@ def _scans(operators: Operators) -> list[LocalScan | LocalFiles]:
 
 def _names(columns: Iterable[Column]) -> str:
     return ", ".join(c.name for c in columns)
+
+
+# ----   init
+
+
+def explain(
+    plan: Plan,
+    settings: Settings,
+    catalog: Catalog,
+    mode: str | None = None,
+    spark: SparkAtHand | None = None,
+) -> list[str]:
+    """The lines EXPLAIN [mode] prints. ``<w>`` stands for the write id, which is allocated when the
+    statement runs.
+
+    ``catalog`` is asked for the partitions of the tables that are read.
+    """
+    partitions = ReadPartitions(catalog, settings)
+    match mode:
+        case "LOCKS":
+            return [
+                "LOCK INFORMATION:",
+                *(f"{lock} -> {lock.type}" for lock in locks_of(plan, settings)),
+            ]
+        case "DEPENDENCY":
+            return [json.dumps(_dependencies(plan, partitions), separators=(",", ":"))]
+        case "FORMATTED":
+            return json.dumps(
+                _tree(plan, settings, partitions, spark, extended=True).json(),
+                indent=2,
+                ensure_ascii=False,
+            ).split("\n")
+        case _:
+            return list(
+                _tree(plan, settings, partitions, spark, extended=mode == "EXTENDED").lines()
+            )
+
+
+def _dependencies(plan: Plan, partitions: ReadPartitions) -> dict[str, list[dict[str, str]]]:
+    """Hive's document: the tables and the partitions read, once each."""
+    tables = {read.table.name: read.table for read in reads_of(plan)}
+    listed = [
+        {"tablename": f"{n.database}@{n.table}", "tabletype": str(tables[n].kind)}
+        for n in sorted(tables)
+    ]
+    names = sorted(
+        {
+            name
+            for read in reads_of(plan)
+            if read.table.partition_columns
+            for name in partitions.names(read)
+        }
+    )
+    return {"input_tables": listed, "input_partitions": [{"partitionName": name} for name in names]}
+
+
+def _tree(
+    plan: Plan,
+    settings: Settings,
+    partitions: ReadPartitions,
+    spark: SparkAtHand | None,
+    *,
+    extended: bool,
+) -> Node:
+    return Explainer(partitions, settings, extended, spark).node(plan)
+
+
+def explain_ran(plan: Plan, ran: Iterable[Ran], settings: Settings, catalog: Catalog) -> list[str]:
+    """The lines EXPLAIN ANALYZE prints: the operators that ran, in their order, each with what is
+    known of it.
+    """
+    explainer = Explainer(ReadPartitions(catalog, settings), settings, extended=False)
+    title = explainer.node(plan).text
+    return [
+        title,
+        *(
+            f"  {'; '.join(n.text for n in explainer.operator(one.operator))}{_figures(one)}"
+            for one in ran
+        ),
+    ]
+
+
+def _figures(ran: Ran) -> str:
+    """Rows, files, bytes and seconds, as far as they are known."""
+    counts = [
+        f"{count} {name}"
+        for name, count in (("rows", ran.rows), ("files", ran.files), ("bytes", ran.bytes))
+        if count is not None
+    ]
+    return f" ({', '.join([*counts, f'{ran.seconds:.3f} s'])}){', in vain' if ran.in_vain else ''}"

@@ -23,9 +23,15 @@ from acidsql.planner.bind.local.query_trees import (
     Window,
     WindowFunction,
 )
-from acidsql.run.driver.aggregates import Groups, averages
-from acidsql.run.driver.ordering import Key, SortKey, sorted_indices
-from acidsql.run.driver.values import has_negative_zero, sortable
+from acidsql.run.driver.ordering import (
+    Groups,
+    Key,
+    SortKey,
+    averages,
+    has_negative_zero,
+    sortable,
+    sorted_indices,
+)
 from acidsql.storage.stored import arrow_type
 
 Numbers = npt.NDArray[np.int64]

@@ -1,17 +1,8 @@
-"""Which bucket a row belongs to: Hive's two hashes over Arrow columns.
-
-Version 2 is Murmur3 over Hive's bytes of a value (``bucketing_version=2``, what Hive 3 and 4 set on
-new tables), version 1 Java's hashCode arithmetic (tables made before, or without the property).
-Neither is Spark's ``hash()``. A row in the wrong bucket is read all the same, but lost to Hive's
-bucket pruning and bucket joins. Hive: ObjectInspectorUtils.{getBucketHashCode,
-getBucketHashCodeOld}.
-
-Executors import this module alone: numpy and pyarrow, nothing of Spark.
-"""
+"""Which bucket a row belongs to: Hive's hashes of values, in both versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,14 +10,248 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.acid.hashing.murmur import hash_bytes, hash_shorts, hash_words
-from acidsql.acid.hashing.value_bytes import decimal_bytes, strip_decimals, timestamp_bytes
 from acidsql.arrow_arrays import filled, numpy_array
 from acidsql.errors import NotSupportedError
 
-Version: TypeAlias = Literal[1, 2]
+# ---- murmur
+#
+# Hive's Murmur3, over many values at a time.
+#
+# It is Murmur3 x86_32 with seed 104729 and one deviation that files depend on: the one to three
+# bytes after the last whole block are sign-extended before they are mixed. Hive:
+# org.apache.hive.common.util.Murmur3.hash32. All arithmetic is uint32 and wraps.
+
+
 UInt32s: TypeAlias = npt.NDArray[np.uint32]
 Int64s: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+SEED = 104729
+_C1, _C2, _N = 0xCC9E2D51, 0x1B873593, 0xE6546B64
+_FEW = 64
+"""Up to this number long values are finished one by one: the vectorised step costs the same for one
+value as for a thousand.
+"""
+
+
+def hash_words(words: Iterable[UInt32s], length: int) -> UInt32s:
+    """The hash of values that all have ``length`` bytes, a multiple of 4, given as their big-endian
+    32-bit words.
+    """
+    hashes: UInt32s | None = None
+    for word in words:
+        seeded = np.full(word.shape, SEED, np.uint32) if hashes is None else hashes
+        hashes = _add_block(seeded, word.byteswap())
+    assert hashes is not None
+    return _finish(hashes, length)
+
+
+def hash_shorts(values: npt.NDArray[np.int16]) -> UInt32s:
+    """The hash of two bytes each, big-endian: a tail and nothing else."""
+    low = values.astype(np.int8).astype(np.int32)
+    tail = (low << 8) ^ (values.astype(np.int32) >> 8)
+    return _finish(np.uint32(SEED) ^ _mix(tail.astype(np.uint32)), 2)
+
+
+def hash_bytes(data: Bytes, starts: Int64s, lengths: Int64s) -> UInt32s:
+    """The hash of ``data[start : start + length]`` for each pair."""
+    data = np.concatenate([data, np.zeros(4, np.uint8)])  # so that a block may be read anywhere
+    unaligned = np.ndarray(len(data) - 3, "<u4", data, strides=(1,))
+    hashes = np.full(starts.shape, SEED, np.uint32)
+    blocks = lengths >> 2
+    done, active = 0, np.flatnonzero(blocks)
+    while len(active) > _FEW:
+        block = unaligned[starts[active] + 4 * done]
+        hashes[active] = _add_block(hashes[active], block)
+        done += 1
+        active = active[blocks[active] > done]
+    for one in active:
+        first = starts[one] + 4 * done
+        hashes[one] = _add_blocks(
+            int(hashes[one]), data[first : first + 4 * (blocks[one] - done)].view("<u4").tolist()
+        )
+    return _finish(
+        hashes ^ _mix(_tails(data, starts + 4 * blocks, lengths & 3)), lengths.astype(np.uint32)
+    )
+
+
+def _tails(data: Bytes, starts: Int64s, counts: Int64s) -> UInt32s:
+    signed = data.view(np.int8)
+    tails = np.zeros(starts.shape, np.int32)
+    for index in range(3):
+        longer = np.flatnonzero(counts > index)
+        tails[longer] ^= signed[starts[longer] + index].astype(np.int32) << (8 * index)
+    return tails.view(np.uint32)
+
+
+def _mix(block: UInt32s) -> UInt32s:
+    return _rotate(block * np.uint32(_C1), 15) * np.uint32(_C2)
+
+
+def _add_block(hashes: UInt32s, block: UInt32s) -> UInt32s:
+    return _rotate(hashes ^ _mix(block), 13) * np.uint32(5) + np.uint32(_N)
+
+
+def _rotate(values: UInt32s, count: int) -> UInt32s:
+    return (values << np.uint32(count)) | (values >> np.uint32(32 - count))
+
+
+def _finish(hashes: UInt32s, lengths: UInt32s | int) -> UInt32s:
+    hashes = hashes ^ np.uint32(lengths)
+    hashes = (hashes ^ (hashes >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    hashes = (hashes ^ (hashes >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return hashes ^ (hashes >> np.uint32(16))
+
+
+def _add_blocks(start: int, blocks: Iterable[int]) -> int:
+    """Does ``_add_block`` over the blocks of one long value, in Python ints."""
+    total = start
+    for block in blocks:
+        mixed = block * _C1 & 0xFFFFFFFF
+        mixed = (mixed << 15 | mixed >> 17) * _C2 & 0xFFFFFFFF
+        total ^= mixed
+        total = ((total << 13 | total >> 19) * 5 + _N) & 0xFFFFFFFF
+    return total
+
+
+# ---- value bytes
+#
+# The bytes that stand for a decimal or a timestamp in Hive's hashes, for many values at a time.
+#
+# A row of the result holds one value's bytes, left-aligned; the lengths say how many count.
+
+
+UInt64s: TypeAlias = npt.NDArray[np.uint64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+_WIDTH = 24
+_LARGEST_PLAIN_SECOND = 2**31 - 1
+
+
+def strip_decimals(words: UInt64s, scale: int) -> tuple[UInt64s, Bools, Int64s]:
+    """Decimals without the zeros that end their fraction, as HiveDecimal keeps them.
+
+    words: 128-bit two's complement, one row of (low, high) each. Gives the magnitudes as four
+    32-bit limbs, least significant first, the signs (True: negative) and the scales that are left.
+    """
+    negative = words[:, 1] >> np.uint64(63) == 1
+    limbs = _limbs(_negate(words, negative))
+    scales = np.where((limbs == 0).all(axis=1), 0, scale)
+    for zeros in [8] * (scale // 8) + [4, 2, 1]:
+        candidates = np.flatnonzero(scales >= zeros)
+        if zeros > scale or not len(candidates):
+            continue
+        quotients, remainders = _divide(limbs[candidates], 10**zeros)
+        exact = remainders == 0
+        limbs[candidates[exact]] = quotients[exact]
+        scales[candidates[exact]] -= zeros
+    return limbs, negative, scales
+
+
+def decimal_bytes(limbs: UInt64s, negative: Bools) -> tuple[Bytes, Int64s, Int64s]:
+    """Minimal big-endian two's complement, as java.math.BigInteger.toByteArray: flat bytes, starts
+    and lengths.
+    """
+    words = np.stack(
+        [limbs[:, 0] | limbs[:, 1] << np.uint64(32), limbs[:, 2] | limbs[:, 3] << np.uint64(32)],
+        axis=1,
+    )
+    words = _negate(words, negative)
+    big_endian = np.ascontiguousarray(words[:, ::-1]).byteswap().view(np.uint8)
+    significant = np.where(negative[:, None], ~big_endian, big_endian)
+    first = (significant != 0).argmax(axis=1)
+    rows = np.arange(len(first))
+    top = significant[rows, first]
+    lengths = np.where(top == 0, 1, 16 - first + (top >= 0x80))  # the sign needs a bit of its own
+    starts = 16 * (rows + 1) - lengths
+    return big_endian.ravel(), starts, lengths
+
+
+def timestamp_bytes(seconds: Int64s, nanos: Int64s) -> tuple[Bytes, Int64s, Int64s]:
+    """TimestampWritableV2: flat bytes, starts and lengths.
+
+    Four bytes of seconds; their top bit says that more follows: the nanoseconds with their nine
+    digits reversed (so that few digits make a small number), written as complement if the rest of
+    the seconds follows in turn.
+    """
+    long_seconds = (seconds < 0) | (seconds > _LARGEST_PLAIN_SECOND)
+    more = long_seconds | (nanos != 0)
+    head = (seconds & _LARGEST_PLAIN_SECOND) | np.where(more, 1 << 31, 0)
+    rows = np.zeros((len(seconds), _WIDTH), np.uint8)
+    rows[:, :4] = head.astype(">u4").view(np.uint8).reshape(-1, 4)
+    lengths = np.full(len(seconds), 4, np.int64)
+    digits = _reverse_digits(nanos)
+    _append_vint(rows, lengths, np.where(long_seconds, ~digits, digits), more)
+    _append_vint(rows, lengths, seconds >> 31, long_seconds)
+    return rows.ravel(), np.arange(len(seconds)) * _WIDTH, lengths
+
+
+def _limbs(words: UInt64s) -> UInt64s:
+    low, high = words[:, 0], words[:, 1]
+    mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    return np.stack([low & mask, low >> half, high & mask, high >> half], axis=1)
+
+
+def _negate(words: UInt64s, where: Bools) -> UInt64s:
+    """Two's complement of the 128-bit rows that ``where`` picks."""
+    low = np.where(where, ~words[:, 0] + np.uint64(1), words[:, 0])
+    carry = (where & (low == 0)).astype(np.uint64)
+    high = np.where(where, ~words[:, 1] + carry, words[:, 1])
+    return np.stack([low, high], axis=1)
+
+
+def _divide(limbs: UInt64s, divisor: int) -> tuple[UInt64s, UInt64s]:
+    """Long division by less than 2**32: quotients and remainders."""
+    by = np.uint64(divisor)
+    quotients = np.empty_like(limbs)
+    rest = np.zeros(len(limbs), np.uint64)
+    for limb in (3, 2, 1, 0):
+        part = rest << np.uint64(32) | limbs[:, limb]
+        quotients[:, limb] = part // by
+        rest = part - quotients[:, limb] * by
+    return quotients, rest
+
+
+def _reverse_digits(nanos: Int64s) -> Int64s:
+    reverse, rest = np.zeros_like(nanos), nanos
+    for _ in range(9):
+        reverse, rest = reverse * 10 + rest % 10, rest // 10
+    return reverse
+
+
+def _append_vint(rows: Bytes, lengths: Int64s, values: Int64s, where: Bools) -> None:
+    """Hadoop's WritableUtils.writeVLong at the end of the rows that ``where`` picks; moves their
+    lengths on.
+    """
+    picked = np.flatnonzero(where)
+    values, at = values[picked], lengths[picked]
+    single = (values >= -112) & (values <= 127)
+    magnitude = np.where(values < 0, ~values, values)
+    size = sum((magnitude >> shift != 0).astype(np.int64) for shift in range(0, 64, 8))
+    size = np.where(single, 0, size)
+    first = np.where(single, values, np.where(values < 0, -120, -112) - size)
+    rows[picked, at] = first.astype(np.int8).view(np.uint8)
+    for index in range(int(size.max(initial=0))):
+        here = np.flatnonzero(size > index)
+        byte = magnitude[here] >> (8 * (size[here] - 1 - index)) & 0xFF
+        rows[picked[here], at[here] + 1 + index] = byte.astype(np.uint8)
+    lengths[picked] = at + 1 + size
+
+
+# ---- bucketing
+#
+# Which bucket a row belongs to: Hive's two hashes over Arrow columns.
+#
+# Version 2 is Murmur3 over Hive's bytes of a value (``bucketing_version=2``, what Hive 3 and 4 set
+# on new tables), version 1 Java's hashCode arithmetic (tables made before, or without the
+# property). Neither is Spark's ``hash()``. A row in the wrong bucket is read all the same, but lost
+# to Hive's bucket pruning and bucket joins. Hive: ObjectInspectorUtils.{getBucketHashCode,
+# getBucketHashCodeOld}.
+#
+# Executors import this module alone: numpy and pyarrow, nothing of Spark.
+
+
+Version: TypeAlias = Literal[1, 2]
 Column: TypeAlias = tuple[pa.Array | pa.ChunkedArray, str]
 """Values and their Hive type as text: ``int``, ``char(3)``, ``decimal(10,2)``,
 ``array<struct<a:int>>``.
@@ -36,10 +261,6 @@ LOCAL_TIMESTAMP = "timestamp with local time zone"
 _SECONDS_A_DAY = 86_400
 _FIRST_GREGORIAN_DAY = -141_427
 """1582-10-15, in days from 1970-01-01."""
-_FEW = 64
-"""Up to this number long values are finished one by one: the vectorised step costs the same for one
-value as for a thousand.
-"""
 
 
 def bucket_numbers(

@@ -1,1 +1,0 @@
-"""Hive's two hashes of values, which tell the bucket of a row."""

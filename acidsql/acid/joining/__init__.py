@@ -1,1 +1,0 @@
-"""Several ORC files as one, without a look at their rows."""

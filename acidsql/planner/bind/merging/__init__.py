@@ -1,1 +1,0 @@
-"""MERGE: its source, its clauses, and the rules they keep."""

@@ -1,1 +1,0 @@
-"""Rows of several tables: joins, set operations, sub-queries, windows."""
