@@ -8,13 +8,15 @@
 
 First SHOW CREATE TABLE with a semicolon behind it, then the rows of a query of the metastore's
 database, then SHOW PARTITIONS (a path behind a tab for a partition that lies elsewhere). Lines of
-frames, as Beeline draws them, and comments behind ``--`` are passed over.
+frames, as Beeline draws them, comments behind ``--``, and the constraints that SHOW CREATE TABLE
+tells as ALTER TABLE are passed over: a table of others is attached without its rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from acidsql.acid.ids import WriteId
@@ -34,6 +36,9 @@ from acidsql.txn.manager import TxnManager
 
 _FACT = re.compile(r"(high watermark|open|aborted)[\s|,:=]+(\d+(?:[\s,]+\d+)*)", re.IGNORECASE)
 _FRAME = re.compile(r"[-+|\s]*")
+_RULE = re.compile(
+    r"^[|\s]*ALTER\s+TABLE\s.*?\bCONSTRAINT\b.*?;[|\s]*?$", re.IGNORECASE | re.MULTILINE
+)
 
 NOTHING_WRITTEN = ValidWriteIdList(table="", high_watermark=WriteId(0))
 
@@ -44,6 +49,7 @@ class Metastore(Catalog, TxnManager, Protocol):
 
 def parse_dump(text: str) -> TableFacts:
     """BindError that names the line for what is not understood or missing."""
+    text = _without_rules(text)
     try:
         statements = split(text)
         statement = parse(statements[0].text) if statements else None
@@ -78,6 +84,18 @@ def parse_dump(text: str) -> TableFacts:
         aborted=tuple(facts["aborted"]),
         partitions=tuple(_partition(keys, *one) for one in partitions),
     )
+
+
+def _without_rules(text: str) -> str:
+    """The text with empty lines for those of constraints; Hive ends the CREATE TABLE before them
+    with no semicolon.
+    """
+    rule = _RULE.search(text)
+    if rule is None:
+        return text
+    before = text[: rule.start()].rstrip("|-+ \t\r\n")
+    end = "" if before.endswith(";") else ";"
+    return text[: rule.start()] + end + _RULE.sub("", text[rule.start() :])
 
 
 def _partition(keys: Sequence[Column], name: str, elsewhere: str | None) -> PartitionFacts:
@@ -137,7 +155,7 @@ def dump_of(store: Metastore, table: Table) -> str:
         raise WriteConflictError(
             f'table "{table.name}" was changed by another session meanwhile', hint="Dump it again."
         )
-    ddl = "\n".join(show_create(table, qualified=False))
+    ddl = "\n".join(show_create(replace(table, constraints=()), qualified=False))
     return dump_text(ddl, write_ids, [_line(table, partition) for partition in partitions])
 
 

@@ -65,6 +65,21 @@ def test_all_of_a_table_is_told(session: Session, tmp_path: Path) -> None:
         assert again.high_watermark == dump.high_watermark
 
 
+def test_rules_of_a_table_are_passed_over(session: Session) -> None:
+    """Those that SHOW CREATE TABLE of acidsql and of Hive tells behind the columns."""
+    session.sql(
+        "CREATE TABLE ruled (k INT NOT NULL, s STRING DEFAULT 'x;', CHECK (k > 0),"
+        f" PRIMARY KEY (k) DISABLE NOVALIDATE RELY) {ACID}"
+    )
+    dump = session.dump("ruled")
+    assert "ALTER" not in dump
+    shown = "\n".join(line for (line,) in session.sql("SHOW CREATE TABLE ruled").rows())
+    assert shown.count("ALTER TABLE") == 4
+    assert parse_dump(f"{shown}\nhigh watermark 0\n") == parse_dump(dump)
+    framed = "\n".join(f"| {line} |" for line in shown.split("\n")[-4:])
+    assert parse_dump(f"{dump.split(';')[0]};\n{framed}\nhigh watermark 0\n") == parse_dump(dump)
+
+
 def test_a_plain_table_is_told(session: Session, tmp_path: Path) -> None:
     """It has no write ids."""
     with attached(session, tmp_path, tmp_path / "first", "plain") as other:
