@@ -67,3 +67,10 @@ def names_between() -> bool:
 def has_star_except() -> bool:
     """Whether the installed Spark knows ``* EXCEPT (a)``."""
     return installed_release() >= (4, 0)
+
+
+def whole_decimals_take_text() -> bool:
+    """Whether the installed Spark, without ANSI semantics, compares a DECIMAL(p,0) and a text as
+    such decimals, which rounds the text; before, it takes both for doubles.
+    """
+    return installed_release() >= (4, 0)

@@ -30,6 +30,7 @@ from acidsql.expressions.plain import Lossy
 from acidsql.expressions.stores import store
 from acidsql.expressions.tree import VOID
 from acidsql.lazy_pattern import pattern
+from acidsql.spark_release import whole_decimals_take_text
 
 
 class _Unknown(Enum):
@@ -257,7 +258,10 @@ def _beside_text(other: HiveType, *, ansi: bool) -> HiveType | None:
     """What text and a value of another type are cast to."""
     if other in (DATE, TIMESTAMP, BOOLEAN, DOUBLE):
         return other
-    if isinstance(other, DecimalType) or (ansi and other == FLOAT):
+    if isinstance(other, DecimalType):
+        whole = other.scale == 0 and not ansi and whole_decimals_take_text()
+        return other if whole else DOUBLE
+    if ansi and other == FLOAT:
         return DOUBLE
     if bits_of(other):
         return BIGINT if ansi else other

@@ -414,7 +414,7 @@ class Spine:
             run_catalog_command(self._warehouse(), making)
 
     def _attach(self, action: AttachAction) -> Result:
-        from acidsql.session.statements import run_attach_command
+        from acidsql.session.attaching import run_attach_command
 
         return run_attach_command(self._warehouse(), self._live_tables, action)
 

@@ -202,6 +202,7 @@ CASES: dict[str, list[str]] = {
     "IS NOT NULL": [f"{name} IS NOT NULL" for name in ("i", "f", "s", "z")] + ["isnotnull(s)"],
     "IS TRUE": ["x IS TRUE", "(i > 0) IS NOT TRUE", "NULL IS TRUE"],
     "IS FALSE": ["x IS FALSE", "x IS NOT FALSE"],
+    "decimals without digits behind the point beside texts": ["k = u", "k < u", "u >= k", "k <=> u", "k = '7.5'", "k BETWEEN u AND '2e1'", "n = u", "nullif(k, u)"],
     "BETWEEN": ["i BETWEEN i2 AND 5", "n BETWEEN 1 AND f", "s BETWEEN 'a' AND s2", "d BETWEEN '1582-10-15' AND d2", "f BETWEEN f2 AND 10", "t NOT BETWEEN t2 AND d", "i BETWEEN NULL AND 3"],
     "IN": [
         "i IN (1, 2, i2)", "i IN (1, 2, NULL)", "i IN (1, 2)", "i NOT IN (1, NULL)", "y IN (1, 300)", "n IN (1, 1.5, -2.25)", "n IN (i, 1)", "f IN (0, 1.5)", "f IN (f2, -0.0D)",

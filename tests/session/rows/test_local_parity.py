@@ -139,6 +139,10 @@ class Statements:
         return self.chance.choice(["v1", "v2", self.value()])
 
 
+class PartedError(Exception):
+    """One of the pair has carried out what the other need not: nothing more is to be compared."""
+
+
 @dataclass
 class Pair:
     """Two warehouses with the same tables: what is done in one without Spark, if it can be, is done
@@ -156,6 +160,8 @@ class Pair:
         results = [self._outcome(session, sql) for session in (self.ours, self.sparks)]
         if [one[0] for one in results] == [DataError, DataError]:
             return  # of several values that cannot be, any may be told
+        if results[1][0] is DataError and re.search(r"ON t.id = o.sid AND", sql):
+            raise PartedError  # Spark may ask the rest of ON of rows whose keys are not equal
         assert results[0] == results[1]
 
     def _outcome(self, session: Session, sql: str) -> tuple[Any, ...]:
@@ -254,6 +260,8 @@ def run_pair(spark: SparkSession, folder: Path, seed: int, statements: int) -> i
                 if in_transaction:
                     pair.both(chance.choice(["COMMIT", "COMMIT", "ROLLBACK"]))
             pair.check()
+        except PartedError:
+            return pair.local
         except Exception as error:
             raise AssertionError("\n".join([f"seed {seed}", *pair.log, str(error)])) from error
         return pair.local
