@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import importlib.util
 import operator
 import os
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 import weakref
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -972,3 +974,45 @@ def test_an_observation_that_never_comes(
     monkeypatch.setattr("acidsql.spark.jvm.observing._PATIENCE_SECONDS", 0.05)
     _, numbers = jvm.observed(spark.range(3).toDF("id"), ["count(1)"])
     assert numbers() is None
+
+
+def test_tasks_are_asked_by_what_is_carried_there(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each task answers, reads a file by Java, and imports what was shipped; who is left alone is
+    asked for nothing any more.
+    """
+    assert jvm.key_of_executors(spark) is spark.sparkContext
+    source = tmp_path / "look_at_it.py"
+    source.write_text("import os\ndef look(number): return number * 2\n")
+    spec = importlib.util.spec_from_file_location("look_at_it", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "look_at_it", module)
+    assert jvm.asked_in_tasks(spark, module, module.look, 3) == [0, 2, 4]
+    assert jvm.read_in_tasks(spark, str(source), 2)
+    assert not jvm.read_in_tasks(spark, str(tmp_path / "missing"), 2)
+    with zipfile.ZipFile(tmp_path / "shipped.zip", "w") as archive:
+        archive.writestr("shipped_here.py", "VALUE = 7\n")
+    jvm.ship_python(spark, str(tmp_path / "shipped.zip"))
+    assert "shipped.zip" in " ".join(spark.sparkContext._python_includes)
+
+
+def test_what_somebody_has_set_for_hadoop(spark: SparkSession) -> None:
+    """What Hadoop's own files of defaults say is set by nobody."""
+    assert not jvm.is_set_for_hadoop(spark, "io.seqfile.compress.blocksize")
+    assert not jvm.is_set_for_hadoop(spark, "acidsql.nobody.sets.this")
+    assert jvm.is_set_for_hadoop(spark, "io.file.buffer.size"), "Spark sets it"
+
+
+def test_executors_that_lack_something_are_left_alone(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They count as none from then on."""
+    monkeypatch.setattr(jobs, "has_own_processes", lambda spark: True)
+    monkeypatch.setattr(jobs, "_unfit", WeakSet())
+    assert jvm.has_executors(spark)
+    jvm.leave_tasks_alone(spark)
+    assert not jvm.has_executors(spark)

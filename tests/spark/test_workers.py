@@ -68,8 +68,11 @@ def machine(folder: str, *, named: str | None = None, without: Path | None = Non
     variables = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     if named is None:
         return Machine(environment=variables)
+    hosts = Path(folder, f"{named}.hosts")  # Java asks for the address of its own name
+    hosts.write_text(f"{Path('/etc/hosts').read_text()}\n127.0.0.1 {named}\n")
+    known = f"mount --bind '{hosts}' /etc/hosts && "
     hidden = "" if without is None else f"mount -t tmpfs none '{without}' && "
-    script = f'hostname {named} && {hidden}exec "$@"'
+    script = f'hostname {named} && {known}{hidden}exec "$@"'
     return Machine(environment=variables, command=[*_namespace(), "sh", "-c", script, "sh"])
 
 

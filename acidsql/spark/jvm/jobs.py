@@ -76,12 +76,16 @@ def map_in_tasks(
 
 
 def key_of_executors(spark: SparkSession) -> Any:
-    """What stands for the processes that run tasks, as long as there are any: Spark's context."""
+    """What stands for the processes that run tasks, as long as there are any: Spark's context. Not
+    for Spark Connect.
+    """
     return spark.sparkContext
 
 
 def leave_tasks_alone(spark: SparkSession) -> None:
-    """From now on this Spark ``has_executors`` no more: something is missing there."""
+    """From now on this Spark ``has_executors`` no more: something is missing there. Not for Spark
+    Connect.
+    """
     _unfit.add(spark.sparkContext)
 
 
@@ -131,7 +135,9 @@ def read_in_tasks(spark: SparkSession, path: str, count: int) -> bool:
 
 
 def ship_python(spark: SparkSession, archive: str) -> None:
-    """Tasks import what is in the zip file ``archive`` ahead of what is installed there."""
+    """Tasks import what is in the zip file ``archive`` ahead of what is installed there. Not for
+    Spark Connect.
+    """
     spark.sparkContext.addPyFile(archive)
 
 
