@@ -119,49 +119,14 @@ def test_acidsql_is_shipped_to_three_workers(tmp_path: Path, good: str) -> None:
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
-def test_what_one_worker_lacks_is_told_by_its_name(tmp_path: Path, good: str) -> None:
-    """Packages of Python: a warning, once; the statement that needs them says so, others work."""
-    bare = python(tmp_path / "bare", "python-of-worker", f'exec {sys.executable} -S "$@"')
-    machines = [machine(good, named="host1"), machine(good, named="host2")]
-    told = run(tmp_path, [*machines, machine(bare, named="host3")], "pb")
-    lacks = (
-        "no package pyarrow on host3; no package numpy on host3; no package google.protobuf on"
-        " host3"
-    )
-    assert told["warnings"] == [
-        f"Spark's workers lack something: {lacks}; buckets of some types cannot be written, and the"
-        " driver finishes files itself"
-    ]
-    assert told["p"] == ROWS
-    assert told["error"].startswith(
-        f"the bucket of a column of type double takes Python on Spark's workers\n{lacks}"
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.processes
-@pytest.mark.spark
-def test_all_that_is_missing_is_one_error(tmp_path: Path, good: str) -> None:
-    """A worker without the warehouse, and one without packages: each by its name, before the first
-    statement has written anything.
-    """
-    bare = python(tmp_path / "bare", "python-of-worker", f'exec {sys.executable} -S "$@"')
+def test_a_worker_without_the_warehouse_is_told(tmp_path: Path, good: str) -> None:
+    """By its name, before the first statement has written anything."""
     warehouse = tmp_path / "warehouse"
-    machines = [
-        machine(good, named="host1"),
-        machine(good, named="host2", without=warehouse),
-        machine(bare, named="host3"),
-    ]
+    machines = [machine(good, named="host1"), machine(good, named="host2", without=warehouse)]
     told = run(tmp_path, machines, "p")
-    assert told["error"].splitlines() == [
-        "Spark's workers lack what acidsql needs",
-        f'"{warehouse}" is another directory than the driver\'s on host2',
-        "no package pyarrow on host3",
-        "no package numpy on host3",
-        "no package google.protobuf on host3",
-        "hint: Mount the warehouse at the same path on every machine. docs/clusters.md says what"
-        " machines of a cluster need.",
-    ]
+    first, *more = told["error"].splitlines()
+    assert first == "Spark's workers lack what acidsql needs"
+    assert f'"{warehouse}" is another directory than the driver\'s on host2' in more[0]
     assert not list(warehouse.rglob("delta_*"))
 
 
