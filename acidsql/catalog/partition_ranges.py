@@ -10,7 +10,7 @@ since partitions are chosen by their values behind it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acidsql.catalog.model import Column
@@ -27,6 +27,8 @@ _LAX_STARTS = ("%", " ", "+", ".", "0", "-0")
 """How a number or a day may begin that Hive would write in another way."""
 _SLASH, _BEHIND_SLASH = "/", "0"
 """Behind a value stands nothing, or a slash and the next column."""
+_BEHIND_NAME = " "
+"""No name has a character below the blank: those are escaped."""
 
 
 def can_be_ranges(hive_type: HiveType) -> bool:
@@ -34,6 +36,11 @@ def can_be_ranges(hive_type: HiveType) -> bool:
     return isinstance(hive_type, PrimitiveType) and (
         hive_type.name in ("string", "date") or hive_type.name in _WHOLE
     )
+
+
+def ranges_of(names: Iterable[str]) -> NameRanges:
+    """The ranges of these names alone."""
+    return tuple((name, name + _BEHIND_NAME) for name in names)
 
 
 def name_ranges(
@@ -69,10 +76,10 @@ def name_ranges(
 
 def _spelled(start: str, own: str, value: Any) -> Iterator[tuple[str, str]]:
     """The ranges of a value behind ``start``, but for the columns behind ``own``, as Hive spells
-    it. No name has a character below the blank: those are escaped.
+    it.
     """
     if isinstance(value, str):
-        yield own, own + " "
+        yield from ranges_of([own])
         return
     yield own, own + _SLASH  # blanks, fractions
     if isinstance(value, datetime.date):

@@ -15,6 +15,7 @@ from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
 from acidsql.acid.listed import AcidDirectory, FileEntry, id_range, is_in_inner
 from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.batched import batched
 from acidsql.errors import FormatError, SnapshotTooOldError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
@@ -153,9 +154,8 @@ def with_rows(
         if file.size
     ]
     rows: dict[str, int | None] = {}
-    for start in range(0, len(wanted), _AT_ONCE):
-        report(start, len(wanted))
-        some = wanted[start : start + _AT_ONCE]
+    for some in batched(wanted, _AT_ONCE):
+        report(len(rows), len(wanted))
         rows |= zip(some, look_at_all(lambda path: _rows(io, path), some), strict=True)
     report(len(wanted), len(wanted))
     return [_counted(layout, rows) for layout in layouts]

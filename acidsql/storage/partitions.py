@@ -50,23 +50,31 @@ class PartitionIndex:
 
     @classmethod
     def of(cls, table: Table, partitions: Iterable[Partition]) -> PartitionIndex:
-        return cls(table, lambda _: partitions)
+        """Of partitions that are listed already."""
+        index = cls(table, lambda _: partitions)
+        index._list_all()
+        return index
 
     def _equal(self, values: Values) -> tuple[Partition, ...]:
         """The partitions of these values, as Hive writes them."""
         if values not in self._by_values and not self._is_whole:
-            columns = self.table.partition_columns
-            among = ranges_with(columns, values) if len(self._by_values) < _FEW else None
-            self._is_whole = among is None
-            equal: dict[Values, tuple[Partition, ...]] = {values: ()}
-            for partition in self._listing(among):
-                its_values = canonical(columns, partition.values)
-                equal[its_values] = (*equal.get(its_values, ()), partition)
+            few = len(self._by_values) < _FEW
+            among = ranges_with(self.table.partition_columns, values) if few else None
             if among is None:
-                self._by_values = equal
+                self._list_all()
             else:
-                self._by_values[values] = equal[values]
+                self._by_values[values] = self._listed(among).get(values, ())
         return self._by_values.get(values, ())
+
+    def _list_all(self) -> None:
+        self._by_values, self._is_whole = self._listed(None), True
+
+    def _listed(self, among: NameRanges | None) -> dict[Values, tuple[Partition, ...]]:
+        listed: dict[Values, tuple[Partition, ...]] = {}
+        for partition in self._listing(among):
+            values = canonical(self.table.partition_columns, partition.values)
+            listed[values] = (*listed.get(values, ()), partition)
+        return listed
 
     def find(self, texts: Values) -> Partition:
         """The partition of these values; one that is not there yet gets its default location.

@@ -23,11 +23,14 @@ from acidsql.attach.migration.moving import (
     original_of,
     plain_properties,
     refusal,
+    required,
+    settle,
+    views_last,
 )
 from acidsql.attach.statements import taken_directories
-from acidsql.catalog.attached import TABLE_ID, TXNS, attached_write_ids
+from acidsql.catalog.attached import TABLE_ID, attached_write_ids
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
-from acidsql.catalog.names import no_table, table_exists
+from acidsql.catalog.names import table_exists
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,
@@ -66,8 +69,7 @@ class FromHive:
             chosen_tables(self.source.list_databases(), self.source.list_tables, databases, tables)
         )
         names += (name for name in self._half_way(databases, tables) if name not in names)
-        planned = [self._planned(name) for name in names]
-        return sorted(planned, key=lambda one: one.kind == "view")
+        return views_last(map(self._planned, names))
 
     def _half_way(self, databases: Sequence[str], tables: Sequence[TableName]) -> list[TableName]:
         """The tables that Hive's metastore has let go of, and that are not adopted yet."""
@@ -86,7 +88,8 @@ class FromHive:
     def _planned(self, name: TableName) -> Moved:
         interrupts.check()
         try:
-            table = self._table(name)
+            gone = self._let_go(name)
+            table = gone or required(self.source, name)
         except Error as error:
             return Moved(
                 name=name,
@@ -96,7 +99,8 @@ class FromHive:
                 state="",
                 reason=refusal(error),
             )
-        partitions = self._partitions(table)
+        store = self.source if gone is None else self.target
+        partitions = store.list_partitions(table)
         highest = None
         if table.is_transactional:
             known = attached_write_ids(table)
@@ -109,7 +113,7 @@ class FromHive:
             state="to be carried",
             left=("statistics",) if table.statistics else (),
         )
-        if self._is_let_go(name):
+        if gone is not None:
             return replace(moved, kind=kind_of(original_of(table)), state="to be carried on")
         try:
             self._check(table, partitions)
@@ -153,8 +157,8 @@ class FromHive:
         """
         moved = self._planned(name)
         self._make_database(name.database)
-        if not self._is_let_go(name):
-            table = self._require(name)
+        if self._let_go(name) is None:
+            table = required(self.source, name)
             self._check(table, self.source.list_partitions(table))
             if table.kind is TableKind.VIEW:
                 if self.target.find_table(name) is None:
@@ -162,10 +166,7 @@ class FromHive:
                 self.source.drop_table(name)
                 return replace(moved, state="carried")
             self._enter(name)
-        entry = self.target.find_table(name)
-        if entry is None:
-            raise no_table(name)
-        self._adopt(entry)
+        self._adopt(required(self.target, name))
         return replace(moved, state="carried")
 
     def take_back(self, name: TableName) -> bool:
@@ -175,7 +176,7 @@ class FromHive:
         entry = self.target.find_table(name)
         if entry is None or not is_on_its_way(entry, self._mark):
             return False
-        if self._is_let_go(name):
+        if self._let_go(name) is not None:
             raise BindError(
                 f'the Hive metastore has let go of table "{name}" already',
                 hint="acidsql migrate finishes that, and takes it back then the other way round.",
@@ -186,7 +187,7 @@ class FromHive:
     def _enter(self, name: TableName) -> None:
         """Has the warehouse attach the table, and Hive's metastore let go of it."""
         with self.source.locking_out(name) as txn_id:
-            table = self._require(name)
+            table = required(self.source, name)
             self._refuse_busy(table)
             partitions = self.source.list_partitions(table)
             write_ids = self._write_ids(table) if table.is_transactional else None
@@ -261,45 +262,22 @@ class FromHive:
                 )
 
     def _adopt(self, entry: Table) -> None:
-        valid = attached_write_ids(entry)
         after = original_of(entry)
         properties = {key: text for key, text in after.properties.items() if key != TABLE_ID}
-        highest = TxnId(0)
-        if valid is not None:
-            highest = ValidTxnList.parse(properties[TXNS]).high_watermark
-        with self.target.adopting_table(
-            entry,
-            replace(after, properties=properties),
-            uncounted=() if valid is None else valid.exceptions,
-            highest_txn=highest,
-        ):
-            pass
+        settle(self.target, entry, replace(after, properties=properties))
 
     # ---- what is known of it
 
-    def _table(self, name: TableName) -> Table:
-        """The table of Hive's, or what is left to be done of one."""
-        entry = self.target.find_table(name) if self._is_let_go(name) else None
-        return self._require(name) if entry is None else entry
-
-    def _partitions(self, table: Table) -> Sequence[Partition]:
-        if self._is_let_go(table.name):
-            return self.target.list_partitions(table)
-        return self.source.list_partitions(table)
-
-    def _is_let_go(self, name: TableName) -> bool:
-        """Whether Hive's metastore has let go of the table that is attached here."""
+    def _let_go(self, name: TableName) -> Table | None:
+        """The table that is attached here, and of which Hive's metastore has let go; None where
+        that is not so.
+        """
         entry = self.target.find_table(name)
         if entry is None or not is_on_its_way(entry, self._mark):
-            return False
+            return None
         stored = self.source.find_table(name)
-        return stored is None or str(stored.table_id) != entry.properties.get(TABLE_ID)
-
-    def _require(self, name: TableName) -> Table:
-        table = self.source.find_table(name)
-        if table is None:
-            raise no_table(name)
-        return table
+        is_gone = stored is None or str(stored.table_id) != entry.properties.get(TABLE_ID)
+        return entry if is_gone else None
 
     def _write_ids(self, table: Table) -> ValidWriteIdList:
         """The write ids, up to the highest that was given out: those that the metastore does not

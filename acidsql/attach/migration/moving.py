@@ -19,16 +19,21 @@ from acidsql.catalog.attached import (
     READ_ONLY,
     TXNS,
     WRITE_IDS,
+    attached_write_ids,
 )
+from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
+from acidsql.catalog.names import no_table
 from acidsql.errors import BindError, Error, NotSupportedError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hms.migration import MARK
 
 KIND = "acidsql.migrating.kind"
 """What kind of table it was before."""
+VIEW = "view"
 _OF_THE_WAY = (ON_ITS_WAY, KIND, ATTACHED, WRITE_IDS)
 
 
@@ -54,7 +59,7 @@ class Moved:
 
 def kind_of(table: Table) -> str:
     if table.kind is TableKind.VIEW:
-        return "view"
+        return VIEW
     if table.is_full_acid:
         return "acid"
     return "insert-only" if table.is_transactional else "plain"
@@ -66,6 +71,11 @@ def refusal(error: Error | OSError) -> str:
         return f'cannot read "{error.filename}": {error.strerror or error}'
     parts = (error.detail, error.hint)
     return "; ".join((error.message, *(part for part in parts if part)))
+
+
+def views_last(moved: Iterable[Moved]) -> list[Moved]:
+    """What a view reads comes before it."""
+    return sorted(moved, key=lambda one: one.kind == VIEW)
 
 
 def chosen_tables(
@@ -82,6 +92,13 @@ def chosen_tables(
             raise BindError(f'there is no database "{database}" to be migrated')
         yield from (TableName(database, table) for table in list_tables(database))
     yield from (name for name in dict.fromkeys(tables) if name.database not in wanted)
+
+
+def required(store: Catalog, name: TableName) -> Table:
+    table = store.find_table(name)
+    if table is None:
+        raise no_table(name)
+    return table
 
 
 # ---- the table on its way
@@ -112,6 +129,20 @@ def original_of(table: Table) -> Table:
 
 def is_on_its_way(table: Table, mark: str) -> bool:
     return table.properties.get(ON_ITS_WAY) == mark
+
+
+def settle(store: EmbeddedMetastore, table: Table, after: Table) -> None:
+    """Has the attached ``table`` be ``after``, one of the warehouse, whose ids go on behind those
+    that it came with.
+    """
+    valid = attached_write_ids(table)
+    highest = TxnId(0)
+    if valid is not None:
+        highest = ValidTxnList.parse(after.properties[TXNS]).high_watermark
+    with store.adopting_table(
+        table, after, uncounted=() if valid is None else valid.exceptions, highest_txn=highest
+    ):
+        pass
 
 
 def plain_properties(table: Table) -> dict[str, str]:

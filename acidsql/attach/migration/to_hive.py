@@ -22,9 +22,11 @@ from acidsql.attach.migration.moving import (
     original_of,
     plain_properties,
     refusal,
+    required,
+    settle,
+    views_last,
 )
 from acidsql.catalog.attached import (
-    TXNS,
     adopted_up_to,
     attached_write_ids,
     is_attached,
@@ -32,7 +34,7 @@ from acidsql.catalog.attached import (
     seen_txns,
 )
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
-from acidsql.catalog.names import no_database, no_table
+from acidsql.catalog.names import no_database
 from acidsql.commit.recovery import Recovery
 from acidsql.errors import AlreadyExistsError, Error, NotSupportedError
 from acidsql.files.fileio import FileIO
@@ -74,11 +76,8 @@ class ToHive:
         names = chosen_tables(
             self.source.list_databases(), self.source.list_tables, databases, tables
         )
-        tables_here = [self._require(name) for name in names]
-        tables_here.sort(
-            key=lambda one: one.kind is TableKind.VIEW
-        )  # what it reads comes before it
-        return [self._planned(table) for table in tables_here]
+        planned = [self._planned(required(self.source, name)) for name in names]
+        return views_last(planned)
 
     def _planned(self, table: Table) -> Moved:
         interrupts.check()
@@ -95,7 +94,7 @@ class ToHive:
             name=table.name,
             kind=kind_of(table),
             partitions=len(partitions) if table.partition_columns else None,
-            write_id=self._highest(table) if table.is_transactional else None,
+            write_id=self._write_ids(table).high_watermark if table.is_transactional else None,
             state="to be carried on" if self._is_on_its_way(table) else "to be carried",
             left=tuple(self._left(table)),
         )
@@ -151,7 +150,7 @@ class ToHive:
         """Moves a table, or goes on with that. Error and OSError if it cannot; then it is where it
         was, unless the metastore does not answer any more.
         """
-        table = self._require(name)
+        table = required(self.source, name)
         self._make_database(name.database)
         partitions = self.source.list_partitions(table)
         self._check(table, partitions)
@@ -180,7 +179,7 @@ class ToHive:
         """Ends what was begun of a table that is on its way; False if it was not. Error if it is in
         the Hive metastore as a whole already.
         """
-        table = self._require(name)
+        table = required(self.source, name)
         if not self._is_on_its_way(table):
             return False
         if not self._take_back(table):
@@ -196,7 +195,7 @@ class ToHive:
         write_ids = self._cleaned_up(table)
         left = on_its_way(table, self._mark, write_ids, self._txns(table))
         self.source.leave_table(table, left)
-        return self._require(table.name)
+        return required(self.source, table.name)
 
     def _cleaned_up(self, table: Table) -> ValidWriteIdList | None:
         """The write ids that count, once nothing is left of those that do not."""
@@ -233,23 +232,10 @@ class ToHive:
         stored = self.target.find_table(table.name)
         if stored is not None and stored.properties.get(MARK) == self._from(table):
             return False
-        valid, after = attached_write_ids(table), original_of(table)
-        highest = TxnId(0)
-        if valid is not None:
-            highest = ValidTxnList.parse(after.properties[TXNS]).high_watermark
-        with self.source.adopting_table(
-            table, after, uncounted=() if valid is None else valid.exceptions, highest_txn=highest
-        ):
-            pass
+        settle(self.source, table, original_of(table))
         return True
 
     # ---- what is known of it
-
-    def _require(self, name: TableName) -> Table:
-        table = self.source.find_table(name)
-        if table is None:
-            raise no_table(name)
-        return table
 
     def _is_on_its_way(self, table: Table) -> bool:
         return is_on_its_way(table, self._mark)
@@ -269,9 +255,6 @@ class ToHive:
 
     def _write_ids(self, table: Table) -> ValidWriteIdList:
         return self.source.valid_write_ids(table.name, self.source.valid_txns())
-
-    def _highest(self, table: Table) -> WriteId:
-        return self._write_ids(table).high_watermark if table.is_transactional else WriteId(0)
 
     def _known(self, table: Table) -> WriteId:
         """Up to which write id this metastore knows what became of them, because it had the table

@@ -22,6 +22,7 @@ from acidsql.attach.sources.hive_tables import (
     hive_partition,
 )
 from acidsql.attach.sources.service_urls import ServiceUrl
+from acidsql.batched import batched
 from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.metastore.embedded import current_user
@@ -192,8 +193,7 @@ def _partitions(connection: Connection, facts: TableFacts) -> Iterator[Partition
     where = {"db_name": f"@{CATALOG}#{name.database}", "tbl_name": name.table}
     try:
         names = connection.call(GET_PARTITION_NAMES, **where, max_parts=NO_LIMIT)
-        for start in range(0, len(names), PARTITIONS_AT_ONCE):
-            batch = names[start : start + PARTITIONS_AT_ONCE]
+        for batch in batched(names, PARTITIONS_AT_ONCE):
             partitions = connection.call(GET_PARTITIONS, **where, names=batch)
             if len(partitions) != len(batch):
                 raise _ChangedError

@@ -163,7 +163,12 @@ class GssApi:
 
 def user_of(login: KerberosLogin) -> str:
     """The first part of the own principal. MetastoreError without a ticket."""
-    return re.split("[/@]", str(_credentials(_library(), login).name))[0]
+    return short_name(str(_credentials(_library(), login).name))
+
+
+def short_name(principal: str) -> str:
+    """The user of a principal: ``hive`` of ``hive/host@REALM``."""
+    return re.split("[/@]", principal)[0]
 
 
 def _credentials(gss: Any, login: KerberosLogin) -> gssapi.Credentials:

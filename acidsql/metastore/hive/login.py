@@ -6,13 +6,12 @@ kept nowhere.
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.metastore.hive.digest import DigestMd5
-from acidsql.metastore.hive.kerberos import GssApi, KerberosLogin, user_of
+from acidsql.metastore.hive.kerberos import GssApi, KerberosLogin, short_name, user_of
 from acidsql.metastore.hive.sasl import Mechanism, Plain
 from acidsql.metastore.hive.tokens import Token, find_token, owner_of
 
@@ -78,7 +77,7 @@ def name_of(login: Login | None, user: str) -> str:
             if token is None:
                 return user_of(login.kerberos)
             owner = owner_of(token)
-            return user if owner is None else re.split("[/@]", owner)[0]
+            return user if owner is None else short_name(owner)
 
 
 def jwt_of(login: JwtLogin) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
-from pathlib import Path
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.given_files import ByteReader, given_bytes
 
 KIND = "HIVE_DELEGATION_TOKEN"
 _MARK = b"HDTS"
@@ -51,13 +51,7 @@ def find_token(path: str, signature: str) -> Token | None:
     """The token of a metastore in a file: the one whose service is ``signature``
     (hive.metastore.token.signature). MetastoreError for a file that cannot be read.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise MetastoreError(
-            f'cannot read the file of tokens "{path}": {error.strerror}',
-            hint="HADOOP_TOKEN_FILE_LOCATION names it.",
-        ) from error
+    content = given_bytes(path, "the file of tokens", "HADOOP_TOKEN_FILE_LOCATION")
     try:
         tokens = parse_tokens(content)
     except ValueError as error:
@@ -80,21 +74,7 @@ def parse_tokens(content: bytes) -> list[Token]:
     raise ValueError(f"its format is {form}, which is not known")
 
 
-class _Reader:
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-        self._at = 0
-
-    @property
-    def has_more(self) -> bool:
-        return self._at < len(self._content)
-
-    def take(self, size: int) -> bytes:
-        start, self._at = self._at, self._at + size
-        if size < 0 or self._at > len(self._content):
-            raise ValueError("it ends too early")
-        return self._content[start : self._at]
-
+class _Reader(ByteReader):
     def vlong(self) -> int:
         """A number as Hadoop's WritableUtils.writeVLong has it."""
         first = int.from_bytes(self.take(1), "big", signed=True)

@@ -4,12 +4,12 @@ which they lie open: a password there only tells whether somebody has changed it
 
 from __future__ import annotations
 
-from pathlib import Path
 from struct import Struct as Packer
 from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from acidsql.errors import MetastoreError, NotSupportedError
+from acidsql.metastore.hive.given_files import ByteReader, given_bytes
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -55,13 +55,7 @@ def trusting(store: str) -> SSLContext:
 
 def _certificates(store: str) -> str | bytes:
     """PEM, or DER one after the other."""
-    try:
-        content = Path(store).read_bytes()
-    except OSError as error:
-        raise MetastoreError(
-            f'cannot read the trust store "{store}": {error.strerror}',
-            hint="hive.metastore.truststore.path names it.",
-        ) from error
+    content = given_bytes(store, "the trust store", "hive.metastore.truststore.path")
     if content.startswith(_JKS_MARK):
         return b"".join(jks_certificates(content, store))
     if _PEM_MARK in content:
@@ -77,7 +71,7 @@ def _certificates(store: str) -> str | bytes:
 
 def jks_certificates(content: bytes, store: str) -> list[bytes]:
     """The trusted certificates of a Java key store, as DER. MetastoreError for what is none."""
-    reader = _Reader(content, len(_JKS_MARK))
+    reader = _Reader(content[len(_JKS_MARK) :])
     try:
         version, count = reader.number(), reader.number()
         if version not in (1, 2):
@@ -87,22 +81,12 @@ def jks_certificates(content: bytes, store: str) -> list[bytes]:
         raise MetastoreError(f'the trust store "{store}" is no whole JKS') from None
 
 
-class _Reader:
-    def __init__(self, content: bytes, at: int) -> None:
-        self._content = content
-        self._at = at
-
+class _Reader(ByteReader):
     def number(self) -> int:
         return int(_I32.unpack(self.take(4))[0])
 
     def text(self) -> bytes:
         return self.take(_LENGTH.unpack(self.take(2))[0])
-
-    def take(self, size: int) -> bytes:
-        start, self._at = self._at, self._at + size
-        if size < 0 or self._at > len(self._content):
-            raise ValueError
-        return self._content[start : self._at]
 
 
 def _entry(reader: _Reader, version: int) -> list[bytes]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.batched import batched
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
@@ -46,13 +47,13 @@ class HiveAnalyzing(HiveTxns):
         outdated: bool = False,
     ) -> bool:
         if write_ids is None:
-            return self._put_statistics(table, measured, None, fresh=True)
+            return self._put_statistics(table, measured, None, {}, fresh=True)
         with self._own_txn() as txn_id:
             own = self.allocate_write_id(txn_id, table.name)
             fresh = not self._others_wrote(table.name, write_ids, own)
             if not fresh and not outdated:
                 return False
-            self._put_statistics(table, measured, txn_id, fresh=fresh)
+            self._put_statistics(table, measured, txn_id, {"writeId": own}, fresh=fresh)
             if fresh and self._others_wrote(table.name, write_ids, own):
                 self._doubt(table.name, _named(table, measured), txn_id)
                 return outdated
@@ -67,25 +68,30 @@ class HiveAnalyzing(HiveTxns):
         )
 
     def _put_statistics(
-        self, table: Table, measured: Sequence[Analyzed], txn_id: TxnId | None, *, fresh: bool
+        self,
+        table: Table,
+        measured: Sequence[Analyzed],
+        txn_id: TxnId | None,
+        written: Struct,
+        *,
+        fresh: bool,
     ) -> bool:
+        """``written``: what the structs say of the write id."""
         struct = self._whole_table(table.name)
         if struct is None:
             raise TableNotFoundError(f'table "{table.name}" was dropped meanwhile')
-        written = {} if txn_id is None else {"writeId": self.allocate_write_id(txn_id, table.name)}
         if not table.partition_columns:
             for one in measured:
-                changed = _analyzed(struct, one, fresh=fresh) | written
-                self._write_table(table.name, changed, txn_id)
+                self._write_table(table.name, _analyzed(struct, one, fresh=fresh) | written, txn_id)
         else:
             by_values = {one.partition.values: one for one in measured if one.partition}
             structs = self._whole_partitions(table.name, _named(table, measured))
-            for start in range(0, len(structs), AT_ONCE):
-                batch = [
+            for batch in batched(structs, AT_ONCE):
+                changed = [
                     _analyzed(one, by_values[tuple(one["values"])], fresh=fresh) | written
-                    for one in structs[start : start + AT_ONCE]
+                    for one in batch
                 ]
-                self._write_partitions(table.name, batch, txn_id)
+                self._write_partitions(table.name, changed, txn_id)
         if fresh:
             self._put_columns(table, measured, txn_id)
         return True
@@ -108,8 +114,8 @@ class HiveAnalyzing(HiveTxns):
             if objects:
                 sent.append({"statsDesc": described, "statsObj": objects} | self._engine)
         of_txn = {} if self.is_hive_3 else self._txn_fields(table.name, txn_id)
-        for start in range(0, len(sent), AT_ONCE):
-            request = {"colStats": sent[start : start + AT_ONCE], "needMerge": False}
+        for batch in batched(sent, AT_ONCE):
+            request = {"colStats": batch, "needMerge": False}
             self._ask(SET_COLUMN_STATISTICS, request=request | of_txn | self._engine)
 
     @property
@@ -129,12 +135,13 @@ class HiveAnalyzing(HiveTxns):
         if not table.partition_columns:
             answer = self._ask_for(GET_TABLE_STATISTICS, request=request) or {}
             return tuple(column_statistics(column, answer.get("tableStats", [])))
-        names = self._partition_names(table.name)
-        if partition is not None:
+        if partition is None:
+            names = self._partition_names(table.name)
+        else:
             names = [name_of(table, partition)]
         columns: list[ColumnStatistics] = []
-        for start in range(0, len(names), AT_ONCE):
-            asked = request | {"partNames": names[start : start + AT_ONCE]}
+        for batch in batched(names, AT_ONCE):
+            asked = request | {"partNames": batch}
             answer = self._ask_for(GET_PARTITION_STATISTICS, request=asked) or {}
             for structs in answer.get("partStats", {}).values():
                 columns += column_statistics(column, structs)

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
+from acidsql.batched import batched
 from acidsql.catalog.attached import is_attached, is_overlay
 from acidsql.catalog.model import (
     DEFAULT_DATABASE,
@@ -451,10 +452,10 @@ class HiveCatalog(HiveAnalyzing):
 
     def _located(self, database: str) -> Iterator[Struct]:
         names = self._ask(GET_ALL_TABLES, again=True, db_name=database)
-        for start in range(0, len(names), _TABLES_AT_ONCE):
+        for batch in batched(names, _TABLES_AT_ONCE):
             request = {
                 "dbName": database,
-                "tblNames": names[start : start + _TABLES_AT_ONCE],
+                "tblNames": batch,
                 "capabilities": {"values": [INSERT_ONLY_TABLES]},
                 "catName": CATALOG,
                 "projectionSpec": {"fieldList": _OF_LOCATION},
@@ -586,13 +587,13 @@ class HiveCatalog(HiveAnalyzing):
     def _named_partitions(self, table: Table, names: Sequence[str]) -> tuple[Partition, ...]:
         """The partitions of these names that are there, in their order."""
         by_name: dict[str, Partition] = {}
-        for start in range(0, len(names), AT_ONCE):
+        for batch in batched(names, AT_ONCE):
             structs = self._ask(
                 GET_PARTITION_FACTS,
                 again=True,
                 db_name=table.name.database,
                 tbl_name=table.name.table,
-                names=list(names[start : start + AT_ONCE]),
+                names=list(batch),
             )
             for partition in map(partition_of, structs):
                 by_name[name_of(table, partition)] = partition

@@ -16,6 +16,7 @@ from dataclasses import replace
 from acidsql import crash_points
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.batched import batched
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.errors import AlreadyExistsError, NotSupportedError, WriteConflictError
 from acidsql.metastore.hive.writing import (
@@ -246,9 +247,8 @@ class HiveMigration(HiveCatalog):
             crash_points.reached("migration: table made")
         elif stored.properties.get(MARK) != mark:
             raise AlreadyExistsError(f'the Hive metastore has a table "{name}" already')
-        for start in range(0, len(partitions), _PARTITIONS_AT_ONCE):
+        for batch in batched(partitions, _PARTITIONS_AT_ONCE):
             self.heartbeat(txn_id)
-            batch = partitions[start : start + _PARTITIONS_AT_ONCE]
             self.add_partitions(name, batch, if_not_exists=True)
             crash_points.reached("migration: partitions added")
         self._finish(name)

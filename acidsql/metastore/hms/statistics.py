@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from acidsql.acid.ids import TxnId
+from acidsql.batched import batched
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import (
@@ -52,13 +53,13 @@ class HiveStatistics(HiveIds):
     def _whole_partitions(self, name: TableName, names: Sequence[str]) -> list[Struct]:
         """The structs of those of the partitions that are there."""
         structs: list[Struct] = []
-        for start in range(0, len(names), AT_ONCE):
+        for batch in batched(names, AT_ONCE):
             structs += self._ask(
                 GET_WHOLE_PARTITIONS,
                 again=True,
                 db_name=name.database,
                 tbl_name=name.table,
-                names=list(names[start : start + AT_ONCE]),
+                names=list(batch),
             )
         return structs
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acidsql.batched import batched
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.catalog.statistics import KEYS
@@ -98,23 +99,26 @@ def delete_partitions(
 ) -> tuple[Partition, ...]:
     """Deletes the partitions that are there, with their storage; they come back as they were
     stored."""
+    # few statements drop any
+    from acidsql.catalog.partition_ranges import ranges_of
+
     names = [name_of(table, partition) for partition in partitions]
-    few = tuple((name, name + " ") for name in names) if len(names) <= _RANGES else None
+    few = ranges_of(names) if len(names) <= _RANGES else None
     listed = read_partitions(connection, table.table_id, warehouse, few)
     wanted = set(names)
     dropped = {name: p for p in listed if (name := name_of(table, p)) in wanted}
     rows = [
         row
-        for name in dropped
-        for row in connection.execute(_BY_NAME, {"id": table.table_id, "name": name})
+        for some in batched(list(dropped), _BATCH)
+        for row in connection.execute(_BY_NAMES, {"id": table.table_id, "names": some})
     ]
     if rows:
         connection.execute(
             delete(PARTITIONS).where(PARTITIONS.c.PART_ID == bindparam("part")),
             [{"part": row.PART_ID} for row in rows],
         )
-    for start in range(0, len(rows), _BATCH):
-        delete_storage(connection, [row.SD_ID for row in rows[start : start + _BATCH]])
+    for some in batched(rows, _BATCH):
+        delete_storage(connection, [row.SD_ID for row in some])
     return tuple(dropped.values())
 
 
@@ -159,16 +163,15 @@ def read_partitions(
     if among is None:
         return _read(connection, _OF_TABLE, {"id": table_id}, warehouse)
     named: dict[str, int] = {}
-    for start in range(0, len(among), _RANGES):
-        part = among[start : start + _RANGES]
+    for part in batched(among, _RANGES):
         bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
         in_ranges = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
         named.update((name, part_id) for name, part_id in in_ranges)
     ids = [named[name] for name in sorted(named)]
     return tuple(
         partition
-        for start in range(0, len(ids), _BATCH)
-        for partition in _read(connection, _of_ids(ids[start : start + _BATCH]), {}, warehouse)
+        for some in batched(ids, _BATCH)
+        for partition in _read(connection, _of_ids(some), {}, warehouse)
     )
 
 
@@ -221,6 +224,10 @@ _BY_NAME = (
     select(PARTITIONS.c.PART_ID, PARTITIONS.c.SD_ID, SDS.c.LOCATION)
     .join(SDS, SDS.c.SD_ID == PARTITIONS.c.SD_ID)
     .where(PARTITIONS.c.TBL_ID == _ID, PARTITIONS.c.PART_NAME == bindparam("name"))
+)
+_BY_NAMES = select(PARTITIONS.c.PART_ID, PARTITIONS.c.SD_ID).where(
+    PARTITIONS.c.TBL_ID == _ID,
+    PARTITIONS.c.PART_NAME.in_(bindparam("names", expanding=True)),
 )
 
 

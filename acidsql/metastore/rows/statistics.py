@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from acidsql.batched import batched
 from acidsql.catalog import statistics
 from acidsql.catalog.model import Partition
 from acidsql.catalog.model import Table as Stored
@@ -101,10 +102,8 @@ def _name(change: StatisticsChange) -> str | None:
 def partition_ids(connection: Connection, table_id: int, names: Sequence[str]) -> dict[str, int]:
     """The ids of the partitions of these names that exist, by name."""
     ids: dict[str, int] = {}
-    for start in range(0, len(names), BATCH):
-        rows = connection.execute(
-            _PARTITION_IDS, {"table": table_id, "names": names[start : start + BATCH]}
-        )
+    for batch in batched(names, BATCH):
+        rows = connection.execute(_PARTITION_IDS, {"table": table_id, "names": batch})
         ids |= {row.PART_NAME: row.PART_ID for row in rows}
     return ids
 
@@ -208,11 +207,9 @@ _OF_PARTITIONS = _statements(PARTITIONS.c.PART_ID, PARTITION_PARAMS, PARTITION_P
 def _change(
     connection: Connection, statements: _Statements, ids: Sequence[int], change: Change
 ) -> None:
-    for start in range(0, len(ids), BATCH):
+    for batch in batched(ids, BATCH):
         by_owner: dict[int, dict[str, str]] = {}
-        for owner, name, text in connection.execute(
-            statements.read, {"owners": ids[start : start + BATCH]}
-        ):
+        for owner, name, text in connection.execute(statements.read, {"owners": batch}):
             of_owner = by_owner.setdefault(owner, {})
             if name is not None:
                 of_owner[name] = text or ""
