@@ -50,7 +50,7 @@ class PartitionIndex:
 
     @classmethod
     def of(cls, table: Table, partitions: Iterable[Partition]) -> PartitionIndex:
-        """Of partitions that are listed already."""
+        """The index of partitions that are listed already."""
         index = cls(table, lambda _: partitions)
         index._list_all()
         return index

@@ -113,6 +113,12 @@ class Warehouse:
         return Session(self.path, metastore=self.metastore, settings=self.settings)
 
 
+def median_of_five(session: Session, sql: str) -> float:
+    """The seconds of a statement that another number makes a new one each time, behind a first."""
+    timed(session, sql.format(i=0))
+    return statistics.median(timed(session, sql.format(i=i)) for i in range(1, 6))
+
+
 def timed(session: Session, sql: str) -> float:
     """The seconds of a statement with its rows; of a quick one the median of five behind a first
     one.
@@ -212,8 +218,7 @@ def deltas(warehouse: Warehouse, count: int) -> Figures:
             ("UPDATE of a row", "UPDATE t SET v = 'u{i}' WHERE id = 7"),
             ("DELETE of a row", "DELETE FROM t WHERE id = 1{i}"),
         ):
-            timed(session, sql.format(i=0))
-            found[name] = statistics.median(timed(session, sql.format(i=i)) for i in range(1, 6))
+            found[name] = median_of_five(session, sql)
         found["compaction"] = timed(session, "ALTER TABLE t COMPACT 'major' AND WAIT")
     return found
 
@@ -236,8 +241,7 @@ def tables(warehouse: Warehouse, count: int) -> Figures:
             ("UPDATE of a row", "UPDATE t5 SET v = 'u{i}' WHERE id = 1"),
             ("DROP TABLE", "DROP TABLE t1{i}"),
         ):
-            timed(session, sql.format(i=0))
-            found[name] = statistics.median(timed(session, sql.format(i=i)) for i in range(1, 6))
+            found[name] = median_of_five(session, sql)
         found["SHOW TABLES"] = timed(session, "SHOW TABLES")
     return found
 

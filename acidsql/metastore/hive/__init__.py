@@ -6,6 +6,7 @@ writing.py       the calls of who takes part
 reaching.py      how servers are reached, by the settings
 site.py          Hive's and Hadoop's own files of settings
 wire.py          a socket with a deadline, by TLS or not
+given_files.py   files that settings name, and their bytes
 trust.py         whom TLS trusts
 channels.py      messages on a socket: as they are, or framed
 sasl.py          Thrift's SASL, and a password by it

@@ -50,6 +50,10 @@ _INT32 = tuple(map(PrimitiveType, ("tinyint", "smallint", "int")))
 """One of these is read as a wider one by every Spark: their numbers are stored alike."""
 
 
+Types = tuple[tuple[str, HiveType], ...]
+"""The types of columns, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """What a file says of its columns. ``types``: of the columns whose type is one of Hive's and
@@ -58,7 +62,7 @@ class FileFacts:
     session, None where it has none.
     """
 
-    types: Mapping[str, HiveType]
+    types: Types
     clocks: frozenset[bool]
     writer_zone: str | None
     is_proleptic: bool
@@ -86,6 +90,7 @@ class ParquetFiles:
         self._spark = spark
         self._io = io
         self._known: dict[FileKey, FileFacts] = {}
+        self._types: dict[Types, Types] = {}  # one of each: mostly all files have the same
         self._alike: dict[tuple[str, str], bool] = {}
 
     def by_types(
@@ -95,9 +100,12 @@ class ParquetFiles:
         that is not Parquet.
         """
         files = tuple(files)
-        groups: dict[tuple[Column, ...], list[FoundFile]] = {}
+        alike: dict[int, tuple[Types, list[FoundFile]]] = {}
         for file, facts in zip(files, self._facts(files), strict=True):
-            groups.setdefault(_as_read(columns, facts.types), []).append(file)
+            alike.setdefault(id(facts.types), (facts.types, []))[1].append(file)
+        groups: dict[tuple[Column, ...], list[FoundFile]] = {}
+        for types, members in alike.values():
+            groups.setdefault(_as_read(columns, dict(types)), []).extend(members)
         return groups
 
     def clock(self, columns: Sequence[Column], files: Iterable[FoundFile]) -> FileClock:
@@ -132,7 +140,9 @@ class ParquetFiles:
     def _facts(self, files: Sequence[FoundFile]) -> list[FileFacts]:
         missing = [file for file in files if file.key not in self._known]
         read = in_parallel(lambda file: FileFacts.of(read_metadata(self._io, file.path)), missing)
-        self._known.update(zip((file.key for file in missing), read, strict=True))
+        for file, facts in zip(missing, read, strict=True):
+            types = self._types.setdefault(facts.types, facts.types)
+            self._known[file.key] = replace(facts, types=types)
         return [self._known[file.key] for file in files]
 
     def _check(self, path: str, facts: FileFacts, zone: str) -> None:
@@ -174,7 +184,7 @@ def _read_by_spark(stored: HiveType, wanted: HiveType) -> bool:
     return stored == wanted or not convertible(stored, wanted)
 
 
-def _types(schema: pa.Schema) -> dict[str, HiveType]:
+def _types(schema: pa.Schema) -> Types:
     """A name that is there twice, but for its case, is Spark's to judge."""
     import pyarrow as pa
 
@@ -190,7 +200,7 @@ def _types(schema: pa.Schema) -> dict[str, HiveType]:
             types[name] = PrimitiveType("timestamp")
         elif pa.types.is_decimal128(kind):
             types[name] = DecimalType(kind.precision, kind.scale)
-    return types
+    return tuple(types.items())
 
 
 def _clocks(leaves: Iterable[pq.ColumnSchema]) -> Iterable[bool]:

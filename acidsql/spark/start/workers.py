@@ -152,31 +152,35 @@ def _marked(directory: str | None) -> Iterator[tuple[str, str]]:
     if directory is None:
         yield "", ""
         return
-    marker = f".acidsql_seen_{uuid.uuid4().hex}"
+    with _new_file(directory) as file:
+        if file is not None:
+            yield directory, file.name
+        else:
+            yield directory, _FOLDER if os.path.exists(f"{directory}/{_FOLDER}") else "."
+
+
+@contextlib.contextmanager
+def _new_file(directory: str) -> Iterator[Path | None]:
+    """A file with a word in it, while it lasts; None where nothing may be written."""
+    file = Path(directory) / f".acidsql_seen_{uuid.uuid4().hex}"
     try:
-        os.close(os.open(f"{directory}/{marker}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        file.write_text("seen")
     except OSError:
-        yield directory, _FOLDER if os.path.exists(f"{directory}/{_FOLDER}") else "."
+        yield None
         return
     try:
-        yield directory, marker
+        yield file
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(f"{directory}/{marker}")
+            file.unlink()
 
 
 def _reads(spark: SparkSession, directory: str) -> bool:
-    """Whether Spark's Java classes read a file of the warehouse in several tasks."""
-    path = Path(directory) / f".acidsql_seen_{uuid.uuid4().hex}"
-    try:
-        path.write_text("seen")
-    except OSError:
-        return True  # nobody can tell
-    try:
-        return jvm.read_in_tasks(spark, path.as_uri(), _tasks(spark))
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
+    """Whether Spark's Java classes read a file of the warehouse in several tasks; so it is taken
+    where nobody can tell.
+    """
+    with _new_file(directory) as file:
+        return file is None or jvm.read_in_tasks(spark, file.as_uri(), _tasks(spark))
 
 
 def _tasks(spark: SparkSession) -> int:

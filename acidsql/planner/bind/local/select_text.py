@@ -264,8 +264,11 @@ def _is_mark(token: Token) -> bool:
     return token.kind is TokenKind.MARK
 
 
-def _span(tokens: Tokens, whole: Span) -> Span:
-    return Span(tokens[0].start, tokens[-1].end) if tokens else whole
+def _span(tokens: Tokens, whole: Span | None = None) -> Span:
+    """Where tokens stand; ``whole``: for none of them."""
+    if whole is not None and not tokens:
+        return whole
+    return Span(tokens[0].start, tokens[-1].end)
 
 
 def _expression(source: str, tokens: Tokens, whole: Span) -> Condition:
@@ -424,7 +427,7 @@ _NO_ALIAS = frozenset(
 def read_relation(source: str, tokens: Tokens) -> RelationText:
     """What stands behind FROM. NotHere."""
     if are_values(tokens):
-        return InlineText(span=_span_of(tokens))  # whose commas are not those between tables
+        return InlineText(span=_span(tokens))  # whose commas are not those between tables
     first, *others = [_joined(source, part) for part in comma_parts(tokens)]
     for other in others:
         first = JoinText(
@@ -476,7 +479,7 @@ def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
     natural = words[:1] == ["NATURAL"]
     kind = _KINDS.get(" ".join(words[natural:]))
     if kind is None or (natural and ("CROSS" in words or kind in (JoinKind.SEMI, JoinKind.ANTI))):
-        raise NotHere("this join", _span_of(tokens[: at + 1]))
+        raise NotHere("this join", _span(tokens[: at + 1]))
     rest = tokens[at + 1 :]
     behind = next(
         (i for i in _outside(rest) if rest[i].word in ("ON", "USING") and i > 0), len(rest)
@@ -485,13 +488,13 @@ def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
     span = Span(left.span.start, tokens[-1].end)
     if behind == len(rest):
         if kind is not JoinKind.INNER and not natural:
-            raise NotHere("a join without ON", _span_of(tokens))
+            raise NotHere("a join without ON", _span(tokens))
         return JoinText(span=span, kind=kind, left=left, right=right, natural=natural)
     if natural:
-        raise NotHere("a natural join with a condition", _span_of(tokens))
+        raise NotHere("a natural join with a condition", _span(tokens))
     condition = rest[behind + 1 :]
     if not condition:
-        raise NotHere(THESE_WORDS, _span_of(tokens))
+        raise NotHere(THESE_WORDS, _span(tokens))
     if rest[behind].word == "USING":
         return JoinText(
             span=span,
@@ -502,10 +505,8 @@ def _join(source: str, left: RelationText, tokens: Tokens) -> JoinText:
         )
     tree = read_expression(source, join_operators(condition))
     if tree is None:
-        raise NotHere(THESE_WORDS, _span_of(condition))
-    return JoinText(
-        span=span, kind=kind, left=left, right=right, on=tree, on_span=_span_of(condition)
-    )
+        raise NotHere(THESE_WORDS, _span(condition))
+    return JoinText(span=span, kind=kind, left=left, right=right, on=tree, on_span=_span(condition))
 
 
 def _names(tokens: Tokens) -> tuple[str, ...]:
@@ -513,25 +514,25 @@ def _names(tokens: Tokens) -> tuple[str, ...]:
     inside = tokens[1:-1]
     named = tokens[0].is_mark("(") and tokens[-1].is_mark(")") and len(inside) % 2 == 1
     if not named or not all(map(is_name, inside[::2])):
-        raise NotHere(THESE_WORDS, _span_of(tokens))
+        raise NotHere(THESE_WORDS, _span(tokens))
     return tuple(token.text for token in inside[::2])
 
 
 def _primary(tokens: Tokens, around: Tokens) -> TableText | InlineText | DerivedText:
     if not tokens:
-        raise NotHere(THESE_WORDS, _span_of(around))
+        raise NotHere(THESE_WORDS, _span(around))
     if are_values(tokens):
-        return InlineText(span=_span_of(tokens))
+        return InlineText(span=_span(tokens))
     if tokens[0].is_mark("("):
         end = closing(tokens)
         if end < 2 or tokens[1].word not in ("SELECT", "WITH", "("):
-            raise NotHere("what stands behind FROM", _span_of(tokens))
+            raise NotHere("what stands behind FROM", _span(tokens))
         behind = tokens[end + 1 :]
         columns: tuple[str, ...] = ()
         if behind and behind[-1].is_mark(")"):
             opening = next(at for at, token in enumerate(behind) if token.is_mark("("))
             behind, columns = behind[:opening], _names(behind[opening:])
-        return DerivedText(span=_span_of(tokens[1:end]), alias=_alias(behind), columns=columns)
+        return DerivedText(span=_span(tokens[1:end]), alias=_alias(behind), columns=columns)
     at = call = end_of_call(tokens) if len(tokens) > 1 and tokens[1].is_mark("(") else 0
     if not call:
         at = 1
@@ -540,8 +541,8 @@ def _primary(tokens: Tokens, around: Tokens) -> TableText | InlineText | Derived
     name = tokens[:at]
     is_path = bool(call) or (at == 1 and name[0].kind is TokenKind.STRING)
     if not is_path and not all(is_name(token) for token in name[::2]):
-        raise NotHere("what stands behind FROM", _span_of(tokens))
-    return TableText(span=_span_of(name), alias=_alias(tokens[at:]))
+        raise NotHere("what stands behind FROM", _span(tokens))
+    return TableText(span=_span(name), alias=_alias(tokens[at:]))
 
 
 def _alias(rest: Tokens) -> str:
@@ -552,7 +553,7 @@ def _alias(rest: Tokens) -> str:
             return alias.text.lower()
         case [alias] if is_name(alias) and alias.word not in _NO_ALIAS:
             return alias.text.lower()
-    raise NotHere("what stands behind FROM", _span_of(rest))
+    raise NotHere("what stands behind FROM", _span(rest))
 
 
 # ---- WITH and set operators
@@ -576,7 +577,7 @@ def common_tables(tokens: Tokens) -> tuple[list[CommonText], Tokens]:
     while True:
         name, rest = tokens[at : at + 1], tokens[at + 1 :]
         if not rest or not is_name(name[0]) or name[0].word == "RECURSIVE":
-            raise NotHere("this WITH", _span_of(tokens))
+            raise NotHere("this WITH", _span(tokens))
         columns: tuple[str, ...] = ()
         if rest[0].is_mark("("):
             end = closing(rest)
@@ -584,12 +585,12 @@ def common_tables(tokens: Tokens) -> tuple[list[CommonText], Tokens]:
         if rest and rest[0].word == "AS":
             rest = rest[1:]
         if not rest or not rest[0].is_mark("("):
-            raise NotHere("this WITH", _span_of(tokens))
+            raise NotHere("this WITH", _span(tokens))
         end = closing(rest)
         inside = rest[1:end]
         if not inside:
-            raise NotHere("this WITH", _span_of(tokens))
-        tables.append(CommonText(name=name[0].text.lower(), span=_span_of(inside), columns=columns))
+            raise NotHere("this WITH", _span(tokens))
+        tables.append(CommonText(name=name[0].text.lower(), span=_span(inside), columns=columns))
         at = len(tokens) - len(rest) + end + 1
         if at >= len(tokens) or not tokens[at].is_mark(","):
             return tables, tokens[at:]
@@ -615,9 +616,9 @@ def set_parts(tokens: Tokens) -> tuple[list[Tokens], list[tuple[SetKind, Span]]]
         start = at + (2 if following in ("ALL", "DISTINCT") else 1)
     parts.append(tokens[start:])
     if len(parts) > MAX_OPERANDS:
-        raise NotHere("so many set operations", _span_of(tokens))
+        raise NotHere("so many set operations", _span(tokens))
     if not all(parts):
-        raise NotHere(THESE_WORDS, _span_of(tokens))
+        raise NotHere(THESE_WORDS, _span(tokens))
     return parts, kinds
 
 
@@ -652,7 +653,7 @@ def closing(tokens: Tokens) -> int:
         depth += token.is_mark("(") - token.is_mark(")")
         if depth == 0:
             return at
-    raise NotHere(THESE_WORDS, _span_of(tokens))
+    raise NotHere(THESE_WORDS, _span(tokens))
 
 
 def without_brackets(tokens: Tokens) -> Tokens:
@@ -681,7 +682,3 @@ def are_values(tokens: Tokens) -> bool:
 
 def is_name(token: Token) -> bool:
     return token.kind in (TokenKind.WORD, TokenKind.QUOTED)
-
-
-def _span_of(tokens: Tokens) -> Span:
-    return Span(tokens[0].start, tokens[-1].end)
