@@ -18,6 +18,7 @@ from acidsql.files.urls import spark_url
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import META_DDL, META_NEEDED, scan_of, stored_type, visible_sql
 from acidsql.spark.write import format_writer, sinks
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import finish_parts
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_buckets
@@ -62,11 +63,13 @@ def _stage(
     rows: DataFrame,
     buckets: int,
 ) -> list[StagedFile]:
-    folder = f"{directory}/rows"
+    folder, counting = f"{directory}/rows", Counting()
     with refusals():
-        events = sinks.compacted_events(target, rows, buckets)
+        events = sinks.compacted_events(target, rows, buckets, counting)
         sinks.orc_writer(target, events).orc(spark_url(folder))
-    return finish_parts(spark, io, target, finish.finish_kept, sinks.part_files(io, folder))
+    files = finish_parts(spark, io, target, finish.finish_kept, sinks.part_files(io, folder))
+    counting.check(files)
+    return files
 
 
 def stage_rebalanced(
@@ -139,11 +142,15 @@ def stage_compacted_deletes(
     )
     once = events.groupBy(*ID_FIELDS).agg({sinks.CURRENT: "min"})
     ids = once.toDF(*ID_FIELDS, sinks.CURRENT)
-    folder = f"{directory}/ids"
-    sinks.orc_writer(target, sinks.delete_events(target, ids, tasks, sinks.CURRENT)).partitionBy(
-        sinks.BUCKET_DIRECTORY
-    ).orc(spark_url(folder))
-    return finish_parts(spark, io, target, finish.finish_deletes, sinks.bucket_folders(io, folder))
+    folder, counting = f"{directory}/ids", Counting()
+    delete_events = sinks.delete_events(target, ids, tasks, counting, sinks.CURRENT)
+    sinks.orc_writer(target, delete_events).partitionBy(sinks.BUCKET_DIRECTORY).orc(
+        spark_url(folder)
+    )
+    parts = sinks.bucket_folders(io, folder)
+    staged = finish_parts(spark, io, target, finish.finish_deletes, parts)
+    counting.check(staged)
+    return staged
 
 
 def stage_compacted_plain(
@@ -165,6 +172,8 @@ def stage_compacted_plain(
         rows = rows if tasks is not None and tasks <= most else rows.coalesce(most)
     else:
         rows = in_tasks_of_buckets(target, rows)
-    folder = f"{directory}/rows"
-    format_writer.write_rows(spark, target, rows, folder)
-    return finish_parts(spark, io, target, finish.finish_plain, sinks.part_files(io, folder))
+    folder, counting = f"{directory}/rows", Counting()
+    format_writer.write_rows(spark, target, counting.of(rows), folder)
+    files = finish_parts(spark, io, target, finish.finish_plain, sinks.part_files(io, folder))
+    counting.check(files)
+    return files

@@ -56,8 +56,9 @@ from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.scan_words import temporary_view
 from acidsql.spark.write import writer
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.fetching import fetch, fetch_rows
-from acidsql.spark.write.losses import Counting, Store, types_of, value_at, with_marks
+from acidsql.spark.write.losses import Store, types_of, value_at, with_marks
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import WriteTarget, Written
 

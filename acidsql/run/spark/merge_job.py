@@ -24,8 +24,8 @@ from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks, writer
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import delete_files, finish_inserts, staged_ids
-from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_merge
 from acidsql.storage.partitions import key_names
@@ -83,6 +83,7 @@ def stage_merge(
         )
         counts[number] = sum(file.rows for file in inserts or deletes)
         files += [*deletes, *inserts]
+    counting.check(files)
     return files, counts
 
 
@@ -104,7 +105,8 @@ def _write_events(
     )
     keys = key_names(target.table)
     with refusals(), settings_during(spark, {_LOCAL_READER: "false"}):
-        events = sinks.merge_events(target, clauses, counting.of(placed))
+        counted = counting.of(placed, sinks.merged_events(clauses))
+        events = sinks.merge_events(target, clauses, counted)
         sinks.orc_writer(target, events).partitionBy(sinks.SINK, *keys).orc(spark_url(root))
     folders = {entry.path.partition("/")[0] for entry in io.list_files(root)}
     return {

@@ -19,8 +19,8 @@ from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.start.executors import work_on_files
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.fetching import fetch_rows
-from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_buckets, in_tasks_of_old_rows
 from acidsql.storage.partitions import key_names
@@ -54,7 +54,9 @@ def stage_inserts(
         sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(
             *key_names(target.table)
         ).orc(spark_url(folder))
-    return finish_inserts(spark, io, target, sinks.part_files(io, folder))
+    files = finish_inserts(spark, io, target, sinks.part_files(io, folder))
+    counting.check(files)
+    return files
 
 
 def stage_update(
@@ -68,7 +70,7 @@ def stage_update(
     """Finished files of delete and of insert events of ``changed`` (ID_FIELDS,
     ``data_names``, ``key_names``), below ``directory``.
     """
-    placed = counting.of(in_tasks_of_old_rows(target, changed))
+    placed = counting.of(in_tasks_of_old_rows(target, changed), events="2")
     keys = key_names(target.table)
     # Without partitions a task may write both sinks at once, instead of sorting its rows by sink
     # first.
@@ -79,7 +81,9 @@ def stage_update(
     new = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink()}")
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink(deletes=True)}")
     deletes = delete_files(spark, io, target, f"{directory}/rows", directory, old)
-    return deletes, finish_inserts(spark, io, target, new)
+    inserts = finish_inserts(spark, io, target, new)
+    counting.check([*deletes, *inserts])
+    return deletes, inserts
 
 
 def finish_inserts(
@@ -140,13 +144,15 @@ def stage_deletes(
     ``directory``.
     """
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    events = sinks.delete_events(target, ids, tasks)
+    counting = Counting()
+    events = sinks.delete_events(target, ids, tasks, counting)
     sinks.orc_writer(target, events).partitionBy(
         sinks.BUCKET_DIRECTORY, *key_names(target.table)
     ).orc(spark_url(f"{directory}/ids"))
-    return finish_parts(
-        spark, io, target, finish.finish_deletes, sinks.bucket_folders(io, f"{directory}/ids")
-    )
+    parts = sinks.bucket_folders(io, f"{directory}/ids")
+    files = finish_parts(spark, io, target, finish.finish_deletes, parts)
+    counting.check(files)
+    return files
 
 
 def stage_kept(
@@ -176,9 +182,9 @@ def stage_kept(
     if fetched is not None:
         files = driver_writer.kept_files(target, fetched, one_base=one_base)
         return in_parallel(lambda file: driver_writer.stage_file(io, directory, file), files)
-    folder = f"{directory}/kept"
+    folder, counting = f"{directory}/kept", Counting()
     with refusals():
-        events = sinks.kept_events(target, named, buckets, one_base=one_base)
+        events = sinks.kept_events(target, named, buckets, counting, one_base=one_base)
         sinks.orc_writer(target, events).partitionBy(sinks.STATEMENT).orc(spark_url(folder))
     staged = []
     of_partition = replace(target, partition_index=None, overwrite=one_base)
@@ -187,6 +193,7 @@ def stage_kept(
         staged += finish_parts(
             spark, io, statement, finish.finish_kept, sinks.part_files(io, f"{folder}/{entry}")
         )
+    counting.check(staged)
     return staged
 
 

@@ -1,14 +1,10 @@
-"""What store casts take from the values of rows that Spark computes.
-
-Each row carries its marks (``expressions.losses``) as far as the place where it is written: on the
-driver they are counted beside the rows, in a job right under the sink. There every row is written
-by the one attempt of a task that counts, so the numbers are those of the rows that are stored,
-whatever was tried again, and nothing is read or computed twice.
+"""What store casts take from the values of rows that Spark computes: each row carries its marks
+(``expressions.losses``) as far as the place where it is written (counting).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column
@@ -16,19 +12,14 @@ from acidsql.catalog.types import HiveType
 from acidsql.expressions.losses import (
     LOST,
     Counter,
-    Lost,
-    counted,
     counters_of,
-    counts_sql,
     lost_sql,
     marks_sql,
-    uncounted,
 )
 from acidsql.expressions.query_text import GIVEN
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.tree import VOID
 from acidsql.lazy_dataclass import dataclass
-from acidsql.spark import jvm
 from acidsql.spark.read.answers import columns_of
 
 if TYPE_CHECKING:
@@ -99,26 +90,3 @@ def with_marks(
     )
     lost = [f"{sql} AS {LOST}{number}" for number, sql in enumerate(marks)]
     return frame.toDF(*map(value_at, range(len(names)))).selectExpr(*kept, *lost)
-
-
-class Counting:
-    """The count of marks in one job."""
-
-    def __init__(self, counters: Sequence[Counter] = ()) -> None:
-        self._counters = counters
-        self._counts: Callable[[], Sequence[int] | None] | None = None
-
-    def of(self, rows: DataFrame) -> DataFrame:
-        """Rows that the next job is to write, counted on their way. No exchange may follow: behind
-        one a row may pass twice.
-        """
-        if self._counters:
-            rows, self._counts = jvm.observed(rows, counts_sql(self._counters))
-        return rows
-
-    def lost(self) -> tuple[Lost, ...]:
-        """What the rows of the job that has been done have lost."""
-        if self._counts is None:
-            return ()
-        counts = self._counts()
-        return uncounted(self._counters) if counts is None else counted(self._counters, counts)

@@ -31,6 +31,7 @@ from acidsql.plan.merge_sql import CLAUSE
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import UTC_CLOCK, file_clock, timed
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.stored_sql import stored_sql
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
@@ -155,6 +156,12 @@ def merge_events(
     return _of_both_kinds(target, counted, number, bucket)
 
 
+def merged_events(clauses: Sequence[tuple[MergeAction, StatementId]]) -> str:
+    """SQL for how many events ``merge_events`` makes of a row."""
+    whens = [f"WHEN {n} THEN {len(_sinks(*clause))}" for n, clause in enumerate(clauses)]
+    return f"CASE {CLAUSE} {' '.join(whens)} END"
+
+
 def _sinks(action: MergeAction, statement: StatementId) -> list[int]:
     """The sinks that a row of a clause goes to."""
     inserts, deletes = sink(statement), sink(statement, deletes=True)
@@ -244,7 +251,11 @@ def _counted(rows: DataFrame, keys: Sequence[str]) -> tuple[DataFrame, str]:
 
 
 def delete_events(
-    target: WriteTarget, ids: DataFrame, tasks: int, current: str | None = None
+    target: WriteTarget,
+    ids: DataFrame,
+    tasks: int,
+    counting: Counting,
+    current: str | None = None,
 ) -> DataFrame:
     """Row ids (and ``key_names``) as sorted delete events; all of one bucket number (of one
     partition) in one task.
@@ -267,7 +278,8 @@ def delete_events(
         + ",".join(f"{identifier(c.name)}:{spark_type(c.type)}" for c in target.table.columns)
         + ">"
     )
-    return by_bucket.sortWithinPartitions(BUCKET_DIRECTORY, *keys, *ID_FIELDS).selectExpr(
+    in_order = counting.of(by_bucket).sortWithinPartitions(BUCKET_DIRECTORY, *keys, *ID_FIELDS)
+    return in_order.selectExpr(
         f"{DELETE_OPERATION} AS operation",
         *ID_FIELDS,
         CURRENT,
@@ -277,7 +289,9 @@ def delete_events(
     )
 
 
-def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: bool) -> DataFrame:
+def kept_events(
+    target: WriteTarget, rows: DataFrame, tasks: int, counting: Counting, *, one_base: bool
+) -> DataFrame:
     """Rows (ID_FIELDS, ``data_names``) as flat insert events with the ids they have, each bucket in
     its task, sorted.
 
@@ -288,29 +302,37 @@ def kept_events(target: WriteTarget, rows: DataFrame, tasks: int, *, one_base: b
     located = rows.selectExpr(
         *ID_FIELDS, *stored_columns(target.table.columns, rows), f"{statement} AS {STATEMENT}"
     )
-    in_tasks = jvm.in_numbered_tasks(
-        located, tasks, expression(DECODED_BUCKET)
-    ).sortWithinPartitions(STATEMENT, *ID_FIELDS)
-    events = in_tasks.selectExpr(
-        *_event(str(INSERT_OPERATION), ID_FIELDS, target),
-        *data_names(target.table.columns),
-        STATEMENT,
+    in_tasks = jvm.in_numbered_tasks(located, tasks, expression(DECODED_BUCKET))
+    events = (
+        counting.of(in_tasks)
+        .sortWithinPartitions(STATEMENT, *ID_FIELDS)
+        .selectExpr(
+            *_event(str(INSERT_OPERATION), ID_FIELDS, target),
+            *data_names(target.table.columns),
+            STATEMENT,
+        )
     )
     return _with_row(target, events)
 
 
-def compacted_events(target: WriteTarget, rows: DataFrame, tasks: int) -> DataFrame:
+def compacted_events(
+    target: WriteTarget, rows: DataFrame, tasks: int, counting: Counting
+) -> DataFrame:
     """Rows (ID_FIELDS, CURRENT, ``data_names``) as flat insert events that keep all their ids, each
     bucket in the task of its number, sorted.
     """
     stored = rows.selectExpr(*ID_FIELDS, CURRENT, *stored_columns(target.table.columns, rows))
     in_tasks = jvm.in_numbered_tasks(stored, tasks, expression(DECODED_BUCKET))
-    events = in_tasks.sortWithinPartitions(*ID_FIELDS).selectExpr(
-        f"{INSERT_OPERATION} AS operation",
-        *ID_FIELDS,
-        CURRENT,
-        f"NULL AS {_ROW}",
-        *data_names(target.table.columns),
+    events = (
+        counting.of(in_tasks)
+        .sortWithinPartitions(*ID_FIELDS)
+        .selectExpr(
+            f"{INSERT_OPERATION} AS operation",
+            *ID_FIELDS,
+            CURRENT,
+            f"NULL AS {_ROW}",
+            *data_names(target.table.columns),
+        )
     )
     return _with_row(target, events)
 

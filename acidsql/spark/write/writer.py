@@ -31,9 +31,9 @@ from acidsql.plan.operators import Effect
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.write import format_writer, sinks
+from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import finish_parts, stage_deletes, stage_inserts, stage_update
 from acidsql.spark.write.fetching import fetch_rows
-from acidsql.spark.write.losses import Counting
 from acidsql.spark.write.tasks import in_tasks_of_buckets
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import data_names
@@ -161,6 +161,7 @@ def _insert_plain(
         format_writer.write_rows(spark, target, placed, f"{directory}/rows")
         parts = sinks.part_files(io, f"{directory}/rows")
         files = finish_parts(spark, io, target, finish.finish_plain, parts)
+        counting.check(files)
         directories = take_in(target, files)
     partitions = partitions_of(files) or target.sure
     return Written(
