@@ -84,8 +84,8 @@ class HiveService:
             except OSError:
                 return
             thread = Thread(target=self._serve, args=(connection,), daemon=True)
+            thread.start()  # first: whoever sees it may wait for its end
             self._threads.append(thread)
-            thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
         with self._lock:

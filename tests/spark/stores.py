@@ -81,6 +81,7 @@ class S3Server:
 def s3_server() -> Iterator[S3Server]:
     """With credentials in the environment, as a user has them."""
     from moto.server import ThreadedMotoServer
+    from werkzeug.serving import WSGIRequestHandler
 
     with pytest.MonkeyPatch.context() as environment:
         for name in (
@@ -95,6 +96,8 @@ def s3_server() -> Iterator[S3Server]:
         environment.setenv("AWS_ACCESS_KEY_ID", "test")
         environment.setenv("AWS_SECRET_ACCESS_KEY", "test")
         environment.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        # else the body of an answer waits until its head has been acknowledged
+        environment.setattr(WSGIRequestHandler, "disable_nagle_algorithm", True)
         server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         server.start()
         try:

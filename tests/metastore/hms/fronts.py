@@ -119,9 +119,8 @@ class Front:
     def close(self) -> None:
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
+        self._threads[0].join(LONGEST_WAIT)
         self.drop_connections()
-        for thread in self._threads:
-            thread.join(LONGEST_WAIT)
         assert not self.failures
 
     def drop_connections(self) -> None:
@@ -145,8 +144,8 @@ class Front:
             handle = connection.dup()  # since TLS takes this one
             self._connections.append(handle)
             thread = Thread(target=self._serve, args=(connection, handle), daemon=True)
+            thread.start()  # first: whoever sees it may wait for its end
             self._threads.append(thread)
-            self._threads[-1].start()
 
     def _serve(self, connection: socket.socket, handle: socket.socket) -> None:
         try:

@@ -91,6 +91,7 @@ class HiveService:
     def close(self) -> None:
         self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
+        self._threads[0].join(LONGEST_WAIT)
         self.drop_connections()
         for thread in self._threads:
             thread.join(LONGEST_WAIT)
@@ -108,8 +109,9 @@ class HiveService:
             except OSError:
                 return
             self._connections.add(connection)
-            self._threads.append(Thread(target=self._serve, args=(connection,), daemon=True))
-            self._threads[-1].start()
+            thread = Thread(target=self._serve, args=(connection,), daemon=True)
+            thread.start()  # first: whoever sees it may wait for its end
+            self._threads.append(thread)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:

@@ -95,6 +95,7 @@ class Pooler:
 
     def _serve(self, client: socket.socket) -> None:
         with client, suppress(ConnectionError, OSError):
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else small messages wait
             stream = _Stream(client)
             while True:
                 (code,) = struct.unpack("!i", stream.startup()[:4])
