@@ -283,8 +283,9 @@ OWN: tuple[Setting, ...] = (
         kind="bool",
         default="true",
         doc=(
-            "Where Spark runs on a cluster its first job asks every worker for the warehouse and"
-            " for Python's packages, and ships acidsql to them."
+            "Where Spark runs on a cluster its first job asks every executor for the warehouse and"
+            " for Python's packages, and ships acidsql to them; executors on other machines that"
+            " come later are asked before the next statement."
         ),
         honoured=True,
     ),

@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyspark
@@ -18,6 +18,7 @@ from acidsql.spark.start.java import java_environment
 
 ROOT = Path(__file__).parents[2]
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+_JOINED = "Successfully registered with master"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +31,20 @@ class Machine:
     command: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """``url``: its master's; ``join``: starts one more worker."""
+
+    url: str
+    join: Callable[[Machine], None]
+
+
 @contextmanager
 def standalone_cluster(
     folder: Path, machines: Sequence[Machine] = (Machine(environment={"PYTHONPATH": str(ROOT)}),)
-) -> Iterator[str]:
-    """The URL of a master with a worker of one core on each of the ``machines``, whose logs are
-    ``worker1.log`` and so on.
+) -> Iterator[Cluster]:
+    """A master with a worker of one core on each of the ``machines``, whose addresses differ and
+    whose logs are ``worker1.log`` and so on.
     """
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYTHONPATH", None)
@@ -43,7 +52,7 @@ def standalone_cluster(
 
     def start(kind: str, log: str, machine: Machine, *arguments: str) -> Path:
         name = f"org.apache.spark.deploy.{kind.lower()}.{kind}"
-        command = [str(SUBMIT.with_name("spark-class")), name, "--host", "127.0.0.1", *arguments]
+        command = [str(SUBMIT.with_name("spark-class")), name, *arguments]
         with open(folder / log, "wb") as words, java_environment(environment):
             processes.append(
                 subprocess.Popen(
@@ -60,22 +69,32 @@ def standalone_cluster(
             assert all(process.poll() is None for process in processes), log.read_text()[-3000:]
         return match[0]
 
-    try:
-        log = start("Master", "master.log", Machine(), "--port", "0", "--webui-port", "0")
-        url = told(log, r"(?<=Starting Spark master at )spark://\S+")
-        logs = [
-            start(
-                "Worker",
-                f"worker{number}.log",
-                machine,
-                *("--webui-port", "0", "-c", "1", "-m", "1g"),
-                *("-d", str(folder / f"work{number}"), url),
-            )
-            for number, machine in enumerate(machines, 1)
+    def join(machine: Machine) -> Path:
+        number = len(processes)
+        arguments = [
+            "--webui-port",
+            "0",
+            "-c",
+            "1",
+            "-m",
+            "1g",
+            "-d",
+            str(folder / f"work{number}"),
         ]
-        for one in logs:
-            told(one, "Successfully registered with master")
-        yield url
+        address = f"127.0.0.{number}"
+        alone = replace(machine, environment={"SPARK_LOCAL_IP": address, **machine.environment})
+        return start("Worker", f"worker{number}.log", alone, "--host", address, *arguments, url)
+
+    def join_at_once(machine: Machine) -> None:
+        told(join(machine), _JOINED)
+
+    try:
+        given = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        log = start("Master", "master.log", Machine(), *given)
+        url = told(log, r"(?<=Starting Spark master at )spark://\S+")
+        for one in [join(machine) for machine in machines]:
+            told(one, _JOINED)
+        yield Cluster(url=url, join=join_at_once)
     finally:
         for process in reversed(processes):
             process.terminate()

@@ -983,6 +983,8 @@ def test_tasks_are_asked_by_what_is_carried_there(
     asked for nothing any more.
     """
     assert jvm.key_of_executors(spark) is spark.sparkContext
+    assert not jvm.executors(spark), "tasks run in the driver's process"
+    assert jvm.hosts_of_executors(spark).keys() == {"driver"}
     source = tmp_path / "look_at_it.py"
     source.write_text("import os\ndef look(number): return number * 2\n")
     spec = importlib.util.spec_from_file_location("look_at_it", source)

@@ -238,12 +238,13 @@ def test_a_submitted_program_runs_on_its_cluster(program: Program, tmp_path: Pat
     started, with the options and the memory of spark-submit and spark-defaults.conf.
     """
     (program.conf / "spark-defaults.conf").write_text(DEFAULTS)
-    with standalone_cluster(tmp_path) as url:
-        submit = [str(SUBMIT), "--master", url, "--deploy-mode", "client", "--name", "on a cluster"]
+    with standalone_cluster(tmp_path) as cluster:
+        place = ["--master", cluster.url, "--deploy-mode", "client"]
+        submit = [str(SUBMIT), *place, "--name", "on a cluster"]
         host = ("--conf", "spark.driver.host=127.0.0.1", "--executor-memory", "600m")
         told = program.run([*submit, *SMALL, *host])
     assert told["rows"] == ROWS
-    assert told["conf"]["spark.master"] == url
+    assert told["conf"]["spark.master"] == cluster.url
     assert told["conf"]["spark.app.name"] == "on a cluster"
     assert told["executors"] == 1
     assert told["warnings"] == []

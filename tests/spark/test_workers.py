@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -20,35 +21,60 @@ PROGRAM = """
 import json, sys, warnings
 import acidsql
 
-warehouse, master, python, tables = sys.argv[1:]
+warehouse, master, python, check, steps = sys.argv[1:]
 conf = {
     "spark.driver.host": "127.0.0.1",
     "spark.executor.memory": "600m",
     "spark.driver.memory": "700m",
     "spark.pyspark.python": python,
 }
-told = {}
+settings = {"acidsql.write.path": "big", "acidsql.spark.check.workers": check}
+ROWS = "SELECT CAST(id AS INT) AS id, id / 2 AS x FROM range(0, 1000, 1, 6)"
+MERGE = f"MERGE INTO p USING ({ROWS}) s ON p.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.x)"
+told = {"errors": {}}
+
+def executors():
+    from pyspark import SparkContext
+
+    return len(list(SparkContext.getOrCreate()._jsc.sc().statusTracker().getExecutorInfos())) - 1
+
+def joined(count):
+    while executors() < count:
+        pass
+
 with warnings.catch_warnings(record=True) as words:
     warnings.simplefilter("always", UserWarning)
-    with acidsql.Session(warehouse, master=master, conf=conf) as session:
-        session.sql("SET acidsql.write.path=big")
+    with acidsql.Session(warehouse, master=master, conf=conf, settings=settings) as session:
         session.sql("CREATE TRANSACTIONAL TABLE p (id INT, x DOUBLE) STORED AS ORC")
         session.sql("CREATE TRANSACTIONAL TABLE b (id INT, x DOUBLE) CLUSTERED BY (x) INTO 3 BUCKETS STORED AS ORC")
-        try:
-            for table in tables:
-                rows = "SELECT CAST(id AS INT), id / 2 FROM range(0, 1000, 1, 6)"
-                session.sql(f"INSERT INTO {table} {rows}")
-                counted = session.sql(f"SELECT count(*), count(DISTINCT id), sum(x) FROM {table}")
-                told[table] = [list(map(str, row)) for row in counted.rows()]
-            spark = session.sql("SELECT 1").df.sparkSession
-            status = spark.sparkContext._jsc.sc().statusTracker()
-            told["executors"] = len(list(status.getExecutorInfos())) - 1
-        except acidsql.Error as error:
-            told["error"] = str(error)
+        session.sql("CREATE TABLE t (id INT, x DOUBLE) STORED AS PARQUET TBLPROPERTIES ('transactional'='true', 'transactional_properties'='insert_only')")
+        for step in steps:
+            if step.isdigit():
+                session.sql("SELECT 1 AS one").df
+                joined(int(step))
+            elif step == "+":
+                before = executors()
+                print("JOIN", flush=True)
+                joined(before + 1)
+            else:
+                table = "p" if step == "m" else step
+                try:
+                    session.sql(MERGE if step == "m" else f"INSERT INTO {table} {ROWS}")
+                except acidsql.Error as error:
+                    told["errors"][step] = str(error)
+                else:
+                    counted = session.sql(f"SELECT count(*), count(DISTINCT id), sum(x) FROM {table}")
+                    told[step] = [list(map(str, row)) for row in counted.rows()]
+        told["executors"] = executors() if told.keys() - {"errors"} else 0
 told["warnings"] = [str(one.message) for one in words if one.category is UserWarning]
 print("TOLD " + json.dumps(told))
 """
 THREE = 3
+LACKS = (
+    "no package pyarrow on host2; no package numpy on host2; no package google.protobuf on host2"
+)
+MEANS = "so the driver finishes files on object stores, and buckets of some types cannot be written"
+MISSED = r"Spark's workers wrote 1000 rows, and files with (\d+) of them are there"
 ROWS = [["1000", "1000", "249750.0"]]
 
 
@@ -80,25 +106,44 @@ def _namespace() -> Sequence[str]:
     return ("unshare", "-mu") if os.geteuid() == 0 else ("unshare", "-rmu")
 
 
-def run(folder: Path, machines: Sequence[Machine], tables: str) -> dict[str, Any]:
-    """What the program tells that inserts into tables."""
+def run(
+    folder: Path,
+    machines: Sequence[Machine],
+    steps: str,
+    *,
+    joins: Machine | None = None,
+    check: bool = True,
+) -> dict[str, Any]:
+    """What the program tells that inserts into tables; at a step ``+`` one more machine joins, and
+    at a number it waits for so many.
+    """
     (folder / "program.py").write_text(PROGRAM)
     (folder / "warehouse").mkdir()
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(folder)}
-    with standalone_cluster(folder, machines) as master, java_environment(variables):
-        arguments = [str(folder / "warehouse"), master, "python-of-worker", tables]
-        done = subprocess.run(
+    errors = folder / "errors.log"
+    with (
+        standalone_cluster(folder, machines) as cluster,
+        java_environment(variables),
+        open(errors, "wb") as words,
+    ):
+        arguments = [str(folder / "warehouse"), cluster.url, "python-of-worker"]
+        arguments += [str(check), steps]
+        with subprocess.Popen(
             [sys.executable, str(folder / "program.py"), *arguments],
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=words,
             text=True,
-            timeout=300,
-            check=False,
             cwd=folder,
             env=variables,
-        )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
-    assert lines, (done.stdout[-2000:], done.stderr[-4000:])
-    return cast(dict[str, Any], json.loads(lines[0].removeprefix("TOLD ")))
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line == "JOIN\n":
+                    assert joins is not None
+                    cluster.join(joins)
+                elif line.startswith("TOLD "):
+                    return cast(dict[str, Any], json.loads(line.removeprefix("TOLD ")))
+    raise AssertionError(errors.read_text()[-4000:])
 
 
 @pytest.fixture
@@ -107,13 +152,19 @@ def good(tmp_path: Path) -> str:
     return python(tmp_path / "good", "python-of-worker", f'exec {sys.executable} "$@"')
 
 
+@pytest.fixture
+def bare(tmp_path: Path) -> str:
+    """One without packages."""
+    return python(tmp_path / "bare", "python-of-worker", f'exec {sys.executable} -S "$@"')
+
+
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
 def test_acidsql_is_shipped_to_three_workers(tmp_path: Path, good: str) -> None:
     """They have none; buckets that Python computes are right all the same, and nobody is told."""
     told = run(tmp_path, [machine(good, named=f"host{n}") for n in range(THREE)], "b")
-    assert told == {"b": ROWS, "executors": THREE, "warnings": []}
+    assert told == {"b": ROWS, "errors": {}, "executors": THREE, "warnings": []}
 
 
 @pytest.mark.slow
@@ -124,10 +175,58 @@ def test_a_worker_without_the_warehouse_is_told(tmp_path: Path, good: str) -> No
     warehouse = tmp_path / "warehouse"
     machines = [machine(good, named="host1"), machine(good, named="host2", without=warehouse)]
     told = run(tmp_path, machines, "p")
-    first, *more = told["error"].splitlines()
+    first, *more = told["errors"]["p"].splitlines()
     assert first == "Spark's workers lack what acidsql needs"
     assert f'"{warehouse}" is another directory than the driver\'s on host2' in more[0]
     assert not list(warehouse.rglob("delta_*"))
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@pytest.mark.spark
+def test_a_worker_without_packages_is_told(tmp_path: Path, good: str, bare: str) -> None:
+    """A warning, once, with its name; the statement that needs them says so, others work."""
+    machines = [machine(good, named="host1"), machine(bare, named="host2")]
+    told = run(tmp_path, machines, "pb")
+    assert told["warnings"] == [f"Spark's workers lack something: {LACKS}; {MEANS}"]
+    assert told["p"] == ROWS
+    first, second = told["errors"]["b"].splitlines()[:2]
+    assert first == "the bucket of a column of type double takes Python on Spark's workers"
+    assert second == f"detail: {LACKS}"
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@pytest.mark.spark
+def test_a_worker_that_joins_later_is_asked(tmp_path: Path, good: str) -> None:
+    """Before the next statement does anything."""
+    warehouse = tmp_path / "warehouse"
+    late = machine(good, named="host2", without=warehouse)
+    told = run(tmp_path, [machine(good, named="host1")], "b+p", joins=late)
+    assert told["b"] == ROWS
+    first, second = told["errors"]["p"].splitlines()[:2]
+    assert first == "Spark's workers lack what acidsql needs"
+    assert second == f'detail: "{warehouse}" is another directory than the driver\'s on host2'
+    assert not list((warehouse / "p").rglob("delta_*"))
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@pytest.mark.spark
+def test_files_that_nobody_sees_are_missed(tmp_path: Path, good: str) -> None:
+    """Where nobody has asked the workers, a statement does not commit fewer rows than its job has
+    written.
+    """
+    without = machine(good, named="host2", without=tmp_path / "warehouse")
+    steps = "2ptm"
+    told = run(tmp_path, [machine(good, named="host1"), without], steps, check=False)
+    assert told["errors"].keys() == {"p", "t", "m"}
+    for error in told["errors"].values():
+        first = re.fullmatch(MISSED, error.splitlines()[0])
+        assert first is not None, error
+        assert 0 < int(first[1]) < len(range(1000))
+    for table in ("p", "t"):
+        assert not list((tmp_path / "warehouse" / table).rglob("delta_*"))
 
 
 def test_what_is_missing_is_told_by_host() -> None:

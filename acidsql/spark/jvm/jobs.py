@@ -82,6 +82,23 @@ def key_of_executors(spark: SparkSession) -> Any:
     return spark.sparkContext
 
 
+def executors(spark: SparkSession) -> frozenset[str]:
+    """The ids of the processes that may be given tasks now. Not for Spark Connect."""
+    context: Any = spark.sparkContext
+    return frozenset(str(context._jsc.sc().getExecutorIds().mkString(" ")).split())
+
+
+def hosts_of_executors(spark: SparkSession) -> dict[str, str]:
+    """By the id of an executor the machine it runs on, as far as Spark tells yet. Not for Spark
+    Connect.
+    """
+    context: Any = spark.sparkContext
+    known = context._jsc.sc().statusStore().executorList(True)
+    summaries = [known.apply(number) for number in range(known.size())]
+    hosts = {str(one.id()): str(one.hostPort()).rpartition(":")[0] for one in summaries}
+    return {executor: host for executor, host in hosts.items() if host}
+
+
 def leave_tasks_alone(spark: SparkSession) -> None:
     """From now on this Spark ``has_executors`` no more: something is missing there. Not for Spark
     Connect.

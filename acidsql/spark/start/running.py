@@ -110,6 +110,7 @@ class RunningSpark:
         self._of_user: tuple[str, SparkSession] | None = None
         self._same_files: tuple[SparkSession | None, str | None] | None = None
         self._tasks: tuple[SparkSession, int] | None = None
+        self._workers_checked = False
         self._lock = threading.Lock()
         self._name = f"acidsql-{uuid.uuid4().hex[:12]}"
         self._tags = 0
@@ -141,6 +142,7 @@ class RunningSpark:
         """The session, started if need be; ExecutionError if Spark cannot be started."""
         ours = self._ours
         if ours is not None:
+            self._check_workers(ours)
             return ours
         if not self._may_start:
             return self.start()
@@ -156,6 +158,7 @@ class RunningSpark:
         started, stays, and a need for it is its error.
         """
         ours = self._ours
+        self._workers_checked = False
         if ours is None or self._user_spark is not None or not jvm.is_lost(ours):
             return False
         if jvm.java_has_ended():
@@ -238,7 +241,7 @@ class RunningSpark:
                 self._set_conf(self.session, name, now.get(name))
 
     def _open(self, given: Mapping[str, str]) -> SparkSession:
-        from acidsql.spark.start import s3, session, workers
+        from acidsql.spark.start import s3, session
 
         if self._parent is None:
             fast = self._settings.flag("acidsql.spark.fast.start")
@@ -246,9 +249,19 @@ class RunningSpark:
             self._tell_of_ours({**session.DERIVED_CONF, **given})
         ours = session.derive(self._parent, given)
         s3.hand_over(ours, self._settings, self._of_s3)
-        if self._settings.flag("acidsql.spark.check.workers"):
-            workers.check(ours, self._warehouse)
+        self._workers_checked = False
+        self._check_workers(ours)
         return ours
+
+    def _check_workers(self, ours: SparkSession) -> None:
+        """Asks the machines of a cluster that were not asked, once for a statement: executors come
+        and go.
+        """
+        if not self._workers_checked and self._settings.flag("acidsql.spark.check.workers"):
+            from acidsql.spark.start import workers
+
+            workers.check(ours, self._warehouse)
+        self._workers_checked = True
 
     def _tell_of_ours(self, ours: Mapping[str, str]) -> None:
         """Warns of what was set for Spark, and is something else in our session."""

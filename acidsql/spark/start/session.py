@@ -90,6 +90,7 @@ _AT_LAUNCH = (
 """What a Java process is started with and keeps."""
 _JAVA_OPTIONS = "-Duser.timezone=UTC"
 _OF_EXECUTORS = "spark.executor.extraJavaOptions"
+_PYTHON = "spark.pyspark.python"
 _STARTING = threading.Lock()
 """A process has one Java process, started by the first of its sessions that wants it."""
 
@@ -159,6 +160,8 @@ def start(
             # Ours first: an option that is given again wins.
             options = settings.get(_OF_EXECUTORS, "")
             settings[_OF_EXECUTORS] = f"{_JAVA_OPTIONS} {options}".strip()
+            if python := settings.get(_PYTHON):  # which pyspark itself heeds under spark-submit
+                os.environ["PYSPARK_PYTHON"] = python
             builder = SparkSession.builder
             for key, value in settings.items():
                 if key not in _AT_LAUNCH:

@@ -15,10 +15,12 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 import uuid
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +42,7 @@ MODULES = ("acidsql.acid.bucketing", "acidsql.storage.write.finish")
 _DOCS = "docs/clusters.md says what machines of a cluster need."
 _FOLDER = "_acidsql"
 _MOST_NAMED = 5
+_PATIENCE_SECONDS = 5.0
 
 _checked: WeakKeyDictionary[Any, _Cluster] = WeakKeyDictionary()
 """What is known by Spark's context."""
@@ -48,11 +51,15 @@ _checked: WeakKeyDictionary[Any, _Cluster] = WeakKeyDictionary()
 @dataclass(slots=True, kw_only=True)
 class _Cluster:
     """``lacks``: what is missing for Python's work, as text for users, "" if nothing is.
-    ``reached``: the warehouses that all have been seen to reach.
+    ``executors``: the ids of those on ``hosts``, which were asked; ``reached``: the warehouses that
+    these all reach. ``shipped``: whether they have been given acidsql.
     """
 
-    lacks: str
-    reached: set[str]
+    lacks: str = ""
+    executors: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
+    shipped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +71,40 @@ class _Report:
     trouble: str
 
 
+@dataclass(slots=True, kw_only=True)
+class _Answers:
+    """``reports``: by host; ``processes``: a host and a number for each executor that answered;
+    ``failure``: why they could not be asked, None if they could.
+    """
+
+    reports: dict[str, _Report] = field(default_factory=dict)
+    processes: set[tuple[str, int]] = field(default_factory=set)
+    failure: str | None = None
+
+
 def check(spark: SparkSession, warehouse: str | None) -> None:
     """Raises ExecutionError with all that is missing where tasks run in other processes than the
     driver's and one of them does not reach the warehouse; warns, once for a Spark, where nothing
-    but Python's part is missing. On Spark Connect nobody can ask.
+    but Python's part is missing. Asks again when there are hosts that were not asked. On Spark
+    Connect nobody can ask.
     """
     if not jvm.has_own_processes(spark):
         return
-    known = _checked.get(jvm.key_of_executors(spark))
+    known = _checked.setdefault(jvm.key_of_executors(spark), _Cluster())
     directory = _directory(warehouse)
-    if known is not None and (directory is None or directory in known.reached):
-        return
-    reports, failure = _asked(spark, directory)
-    if failure is None and known is None and _wants_ours(reports.values()):
+    if not _has_others(spark, known):
+        if directory is None or directory in known.reached:
+            return
+    else:
+        known.reached.clear()
+    of_hosts, answers = _asked_all(spark, directory)
+    if not answers.failure and not known.shipped and _wants_ours(answers.reports.values()):
         _ship(spark)
-        reports, failure = _asked(spark, directory)
-    lacks = list(_lacking(reports, failure))
-    unreached = list(_unreached(reports, directory))
-    if failure is not None and directory is not None and not _reads(spark, directory):
+        known.shipped = True
+        of_hosts, answers = _asked_all(spark, directory)
+    lacks = list(_lacking(answers.reports, answers.failure))
+    unreached = list(_unreached(answers.reports, directory))
+    if answers.failure and directory is not None and not _reads(spark, directory):
         unreached = [f'"{directory}" cannot be read by all of them']
     if unreached:
         raise ExecutionError(
@@ -89,20 +112,17 @@ def check(spark: SparkSession, warehouse: str | None) -> None:
             detail="\n".join([*unreached, *lacks]),
             hint=f"Mount the warehouse at the same path on every machine. {_DOCS}",
         )
-    if known is None:
-        known = _checked[jvm.key_of_executors(spark)] = _Cluster(
-            lacks="; ".join(lacks), reached=set()
-        )
-        if lacks:
-            jvm.leave_tasks_alone(spark)
-            words = (
-                "so the driver finishes files on object stores, and buckets of some types cannot"
-            )
-            warnings.warn(
-                f"Spark's workers lack something: {known.lacks}; {words} be written", stacklevel=2
-            )
+    known.executors.update(of_hosts)
+    known.hosts.update(of_hosts.values())
     if directory is not None:
         known.reached.add(directory)
+    if lacks and not known.lacks:
+        jvm.leave_tasks_alone(spark)
+        words = "so the driver finishes files on object stores, and buckets of some types cannot"
+        warnings.warn(
+            f"Spark's workers lack something: {'; '.join(lacks)}; {words} be written", stacklevel=2
+        )
+    known.lacks = "; ".join(lacks) or known.lacks
 
 
 def need_python(spark: SparkSession, what: str) -> None:
@@ -122,26 +142,51 @@ def _directory(warehouse: str | None) -> str | None:
     return path if os.path.isdir(path) else None
 
 
-def _asked(spark: SparkSession, directory: str | None) -> tuple[Mapping[str, _Report], str | None]:
-    """What each host has; of several processes there the worst. With it why they could not be
-    asked, None if they could.
+def _has_others(spark: SparkSession, known: _Cluster) -> bool:
+    """Whether there are executors on hosts that were not asked; also where no executor was."""
+    others = jvm.executors(spark) - known.executors
+    if others and known.hosts:
+        of_hosts = jvm.hosts_of_executors(spark)
+        others -= {one for one in others if of_hosts.get(one) in known.hosts}
+        known.executors |= of_hosts.keys() - others
+    return bool(others) or not known.hosts
+
+
+def _asked_all(spark: SparkSession, directory: str | None) -> tuple[Mapping[str, str], _Answers]:
+    """What all executors answer; before it their hosts. A cluster that has just been started has
+    its first executor when the first task runs and others soon after, and one that has just come
+    gets no task for a moment. One that is busy for longer is not waited for.
     """
+    answers, until = _Answers(), time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        executors = jvm.executors(spark)
+        _ask(spark, directory, answers)
+        if answers.failure or (executors and len(answers.processes) >= len(executors)):
+            break
+        if time.monotonic() > until:
+            break
+    of_hosts = jvm.hosts_of_executors(spark)
+    return {one: of_hosts[one] for one in executors if one in of_hosts}, answers
+
+
+def _ask(spark: SparkSession, directory: str | None, answers: _Answers) -> None:
+    """Adds what each host has; of several processes there the worst."""
     from acidsql.spark.start import probe
 
     with _marked(directory) as (home, marker):
         look = partial(probe.looked_around, PACKAGES, MODULES, home, marker)
-        answers = jvm.asked_in_tasks(spark, probe, look, _tasks(spark))
-    if isinstance(answers, str):
-        return {}, _reason(answers)
-    reports: dict[str, _Report] = {}
-    for host, missing, version, trouble in answers:
-        before = reports.get(host)
-        reports[host] = _Report(
+        given = jvm.asked_in_tasks(spark, probe, look, _tasks(spark))
+    if isinstance(given, str):
+        answers.failure = _reason(given)
+        return
+    for host, process, missing, version, trouble in given:
+        before = answers.reports.get(host)
+        answers.processes.add((host, process))
+        answers.reports[host] = _Report(
             missing=frozenset(missing) | (before.missing if before else frozenset()),
             version=version if before is None or not version else before.version,
             trouble=trouble or (before.trouble if before else ""),
         )
-    return reports, None
 
 
 @contextlib.contextmanager
