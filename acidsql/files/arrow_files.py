@@ -294,8 +294,29 @@ class ArrowFileIO:
     def delete_tree(self, path: str) -> None:
         if path.rstrip("/") == self.root:
             raise OSError(errno.EPERM, "a whole file system is never deleted", path)
+        name = self._name(path)
         with contextlib.suppress(FileNotFoundError), os_errors(path):
-            self.files.delete_dir(self._name(path))
+            try:
+                self.files.delete_dir(name)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                if self.renaming:
+                    raise
+                self._delete_upwards(name)
+
+    def _delete_upwards(self, name: str) -> None:
+        """For gateways to real directories (versitygw), which delete none that has something in it;
+        pyarrow names the marks of directories first.
+        """
+        selected = fs.FileSelector(name, recursive=True, allow_not_found=True)
+        below = self.files.get_file_info(selected)
+        for info in sorted(below, key=lambda info: info.path, reverse=True):
+            if info.type is fs.FileType.Directory:
+                self.files.delete_dir(info.path)
+            else:
+                self.files.delete_file(info.path)
+        self.files.delete_dir(name)
 
     def remove_empty_directory(self, path: str) -> bool:
         kind = self._type(path)

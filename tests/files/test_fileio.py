@@ -358,6 +358,15 @@ class Failing(fs.FileSystemHandler):
         raise NotImplementedError
 
 
+class Directories(Failing):
+    """A store above real directories, which deletes none that has something in it."""
+
+    def delete_dir(self, path: str) -> None:
+        if self.get_file_info_selector(fs.FileSelector(path)):
+            raise OSError(f"key '{path}/': Directory object not empty.")
+        super().delete_dir(path)
+
+
 def store(s3: S3Server, method: str = "", left: int = 0) -> ArrowFileIO:
     """The S3 server's bucket, on which a method fails after ``left`` calls."""
     files = fs.PyFileSystem(Failing(s3.files, method, left)) if method else s3.files
@@ -372,6 +381,18 @@ def test_a_tree_is_one_request(s3: S3Server) -> None:
         listing = place.io.listing(place.root)
     assert (len(listing.files), len(listing.directories)) == (20, 40)
     assert len(seen) == 1
+
+
+def test_a_tree_is_deleted_upwards_where_it_must_be(tmp_path: Path) -> None:
+    """A gateway to directories refuses to delete a tree at once; what is beside it stays."""
+    files = fs.PyFileSystem(Directories(fs.LocalFileSystem(), ""))
+    io = ArrowFileIO(files=files, root="s3://b", prefix=str(tmp_path), renaming=False)
+    for name in ("t/1", "t/p=1/q=1/2", "t/p=1/q=2/3", "t1/4"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    io.delete_tree("s3://b/t")
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["t1", "t1/4"]
+    io.delete_tree("s3://b/t")
 
 
 def test_a_long_file_is_edited_piece_by_piece(
