@@ -124,7 +124,9 @@ class ArrowFileIO:
     """The files of one bucket, container or host. ``root``: how the paths begin ("s3://bucket");
     ``prefix``: what the file system calls that itself ("bucket").
 
-    ``renaming``: it renames in one step.  ``travels``: other processes can open ``files``, too.
+    ``renaming``: it renames in one step. ``shows_directories``: a listing of one level shows the
+    directories there, and not only those with a mark of their own. ``travels``: other processes can
+    open ``files``, too.
     ``remove_if_empty``: removes a directory (by its prefixed name) only if it is empty; whether it
     is gone. Without it empty directories stay.
     """
@@ -133,6 +135,7 @@ class ArrowFileIO:
     root: str
     prefix: str
     renaming: bool
+    shows_directories: bool = True
     travels: bool = False
     remove_if_empty: Callable[[str], bool] | None = None
     _buckets_seen: set[str] = field(default_factory=set, repr=False)
@@ -309,9 +312,7 @@ class ArrowFileIO:
         """For gateways to real directories (versitygw), which delete none that has something in it;
         pyarrow names the marks of directories first.
         """
-        selected = fs.FileSelector(name, recursive=True, allow_not_found=True)
-        below = self.files.get_file_info(selected)
-        for info in sorted(below, key=lambda info: info.path, reverse=True):
+        for info in sorted(self._below(name), key=lambda info: info.path, reverse=True):
             if info.type is fs.FileType.Directory:
                 self.files.delete_dir(info.path)
             else:
@@ -425,9 +426,20 @@ class ArrowFileIO:
         )
 
     def _below(self, name: str, *, recursive: bool = True) -> list[fs.FileInfo]:
+        if not recursive and not self.shows_directories:
+            return self._first_level(name)
         selector = fs.FileSelector(name, recursive=recursive, allow_not_found=True)
         for _ in range(ATTEMPTS - 1):
             with contextlib.suppress(FileNotFoundError), os_errors(name):
                 return list(self.files.get_file_info(selector))
         with os_errors(name):
             return list(self.files.get_file_info(selector))
+
+    def _first_level(self, name: str) -> list[fs.FileInfo]:
+        """What is in a directory, of the names of all files below it."""
+        level: dict[str, fs.FileInfo] = {}
+        for info in self._below(name):
+            first, _, more = info.path[len(name) :].strip("/").partition("/")
+            path = f"{name}/{first}" if first else info.path
+            level[path] = fs.FileInfo(path, type=fs.FileType.Directory) if more else info
+        return list(level.values())

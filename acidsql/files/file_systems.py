@@ -227,7 +227,12 @@ def _gcs(url: Url, options: _Options) -> ArrowFileIO:
     from acidsql.files.arrow_files import ArrowFileIO
 
     return ArrowFileIO(
-        files=fs.GcsFileSystem(), root=url.root, prefix=url.host, renaming=False, travels=True
+        files=fs.GcsFileSystem(),
+        root=url.root,
+        prefix=url.host,
+        renaming=False,
+        shows_directories=False,
+        travels=True,
     )
 
 

@@ -29,6 +29,7 @@ ODD_NAME = "day=2024-01-01 10%3A00%2F+é~(1)"
         "local",
         "arrow",
         pytest.param("s3", marks=pytest.mark.processes),
+        pytest.param("google", marks=pytest.mark.processes),
         pytest.param("hadoop", marks=pytest.mark.spark),
     ]
 )
@@ -50,6 +51,15 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
                 ),
                 f"s3://{BUCKET}/t",
             )
+        case "google":
+            files = ArrowFileIO(
+                files=fs.PyFileSystem(AsGoogles(request.getfixturevalue("s3").files, "")),
+                root=f"gs://{BUCKET}",
+                prefix=BUCKET,
+                renaming=False,
+                shows_directories=False,
+            )
+            yield Place(files, f"gs://{BUCKET}/t")
         case _:
             yield hadoop_place(request.getfixturevalue("spark"), tmp_path)
 
@@ -356,6 +366,14 @@ class Failing(fs.FileSystemHandler):
 
     def open_append_stream(self, path: str, metadata: Any) -> Any:
         raise NotImplementedError
+
+
+class AsGoogles(Failing):
+    """Lists no directories."""
+
+    def get_file_info_selector(self, selector: fs.FileSelector) -> Any:
+        infos = super().get_file_info_selector(selector)
+        return [info for info in infos if info.type is fs.FileType.File]
 
 
 class Directories(Failing):
