@@ -121,6 +121,25 @@ def test_there_and_back_again(service: HiveService, warehouse: str) -> None:
             before = change(session, before)
 
 
+def test_a_warehouse_with_a_metastore_in_postgresql(
+    service: HiveService, postgresql: str, tmp_path: Path
+) -> None:
+    """Its directory says which; there and back the rows and ROW__IDs are the same."""
+    warehouse = str(tmp_path / "own")
+    with Session(warehouse, metastore=postgresql, settings=LOCAL) as session:
+        for statement in MADE:
+            session.sql(statement)
+        before = rows(session)
+    assert main(["migrate", warehouse, service.url]) == 0
+    with hive(service) as session:
+        assert rows(session) == before
+        before = change(session, before)
+    assert main(["migrate", service.url, warehouse]) == 0
+    with Session(warehouse, metastore=postgresql, settings=LOCAL) as session:
+        assert rows(session) == before
+        change(session, before)
+
+
 def change(session: Session, before: Rows) -> Rows:
     """An UPDATE of each table, an INSERT, and one that is rolled back; the rows behind that."""
     session.sql("UPDATE d.flat SET name = concat(name, '!') WHERE id = 4")
