@@ -53,6 +53,14 @@ public class MiniHdfs {
         }
         cluster.transitionToActive(node);
       }
+      case "reset" -> {
+        for (int i = 0; i < 2; i++) {
+          if (!cluster.isNameNodeUp(i)) {
+            cluster.restartNameNode(i, false);
+          }
+        }
+        run(cluster, new String[] {"active", "0"});
+      }
       case "kill" -> cluster.shutdownNameNode(node);
       case "start" -> cluster.restartNameNode(node, false);
       case "restart-data-node" -> {

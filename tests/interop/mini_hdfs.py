@@ -50,7 +50,7 @@ class MiniHdfs:
 
     def tell(self, command: str) -> None:
         """Has it do one of: ``active N``, ``kill N``, ``start N`` (a name node, as a standby),
-        ``restart-data-node``. Returns when it is done.
+        ``restart-data-node``, ``reset`` (all are there, the first is active). Returns when it is done.
         """
         assert self.process.stdin
         assert self.process.stdout
