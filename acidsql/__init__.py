@@ -21,7 +21,8 @@ _HOMES = {
     "acidsql.errors": (
         "AlreadyExistsError", "AmbiguousColumnError", "BindError", "CardinalityError",
         "ColumnNotFoundError", "CommitStateUnknownError", "DataError", "DatabaseError",
-        "DatabaseNotFoundError", "DeadlockError", "Error", "ExecutionError", "FormatError",
+        "DatabaseNotFoundError", "DeadlockError", "Error", "ExecutionError",
+        "FileSystemUnreachableError", "FormatError",
         "IntegrityError", "InterfaceError", "InternalError", "LockTimeoutError", "LossWarning",
         "MetastoreBusyError", "MetastoreError", "MetastoreUnreachableError", "NestingError",
         "NotNullError",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:  # the same names once more, for readers of types
         DeadlockError as DeadlockError,
         Error as Error,
         ExecutionError as ExecutionError,
+        FileSystemUnreachableError as FileSystemUnreachableError,
         FormatError as FormatError,
         IntegrityError as IntegrityError,
         InterfaceError as InterfaceError,

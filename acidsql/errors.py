@@ -13,6 +13,7 @@
                                        DeadlockError*, WriteConflictError*,
                                        TransactionAbortedError*, CommitStateUnknownError,
                                        RunCommittedError, SnapshotTooOldError*, ExecutionError
+                                       and FileSystemUnreachableError* among them
         InternalError                  a bug of acidsql
                                        (* = retryable: the same statement may be run again)
 
@@ -23,6 +24,7 @@ and goldens show the same text.
 from __future__ import annotations
 
 import builtins
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -407,6 +409,24 @@ class RunCommittedError(OperationalError):
 
 class ExecutionError(OperationalError):
     """Spark, the file system or another part failed while the statement ran."""
+
+
+class FileSystemUnreachableError(ExecutionError):
+    """The servers of a file system could not be reached, or none of them was ready: nothing of the
+    statement is seen.
+    """
+
+    retryable = True
+    default_sqlstate = "08006"
+
+
+def file_error(message: str, error: OSError, *, detail: str | None = None) -> ExecutionError:
+    """The error of a statement that ``error`` has failed."""
+    kind = FileSystemUnreachableError if error.errno in _UNREACHED else ExecutionError
+    return kind(message, detail=detail)
+
+
+_UNREACHED = frozenset({errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ECONNREFUSED})
 
 
 class SparkNotStartedError(ExecutionError):

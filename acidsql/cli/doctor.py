@@ -16,7 +16,7 @@ from acidsql.compaction.doctor.finding import Cure, Finding
 from acidsql.compaction.doctor.mending import forget_lost, mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table, tables_of
 from acidsql.compaction.picture import visible
-from acidsql.errors import Error, ExecutionError, ProgrammingError
+from acidsql.errors import Error, ProgrammingError, file_error
 from acidsql.files.local_files import LOCAL
 from acidsql.session import Session
 from acidsql.storage.lost_files import FORGET
@@ -88,8 +88,8 @@ def run(args: Namespace) -> int:
             return _examine(args, session)
     except OSError as error:
         where = f' "{error.filename}"' if error.filename else ""
-        raise ExecutionError(
-            f"cannot read or write{where}", detail=error.strerror or str(error)
+        raise file_error(
+            f"cannot read or write{where}", error, detail=error.strerror or str(error)
         ) from error
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from acidsql.commit.recovery import delete_dropped, keep_dropped
 from acidsql.ddl.warehouse import Warehouse
-from acidsql.errors import Error, ExecutionError
+from acidsql.errors import Error, ExecutionError, file_error
 
 
 @contextmanager
@@ -17,8 +17,10 @@ def file_errors(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         where = f' "{error.filename}"' if error.filename else ""
-        raise ExecutionError(
-            f"{what} failed: cannot read or write{where}", detail=error.strerror or str(error)
+        raise file_error(
+            f"{what} failed: cannot read or write{where}",
+            error,
+            detail=error.strerror or str(error),
         ) from error
 
 

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import io
 import os
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 RENAMING = frozenset({"hdfs", "viewfs", "webhdfs", "swebhdfs", "o3fs", "ofs", "maprfs", "file"})
 """The schemes of file systems that rename in one step. Of the others a move is taken for a copy."""
 
+_REST_SECONDS = 5.0
+
 # The Java classes of errors, by the last part of their names.
 _ERRORS = {
     "FileNotFoundException": errno.ENOENT,
@@ -40,6 +43,7 @@ _ERRORS = {
     "AccessDeniedException": errno.EACCES,
     "ParentNotDirectoryException": errno.ENOTDIR,
     "PathIsNotDirectoryException": errno.ENOTDIR,
+    "UnknownHostException": errno.EADDRNOTAVAIL,
 }
 
 
@@ -57,8 +61,9 @@ def hadoop_file_io(spark: SparkSession, url: Url) -> ArrowFileIO:
         with _java_errors(root):
             hadoop = _Hadoop(spark, root, renaming=url.scheme in RENAMING)
     except OSError as error:
+        hint = _unknown_host_hint(url.host) if error.errno == errno.EADDRNOTAVAIL else None
         raise UnsupportedStatementError(
-            f'Spark has no file system for "{url.root}"', detail=error.strerror
+            f'Spark has no file system for "{url.root}"', detail=error.strerror, hint=hint
         ) from error
     handler = _Handler(hadoop, root)
     return ArrowFileIO(
@@ -67,6 +72,17 @@ def hadoop_file_io(spark: SparkSession, url: Url) -> ArrowFileIO:
         prefix=root,
         renaming=hadoop.renaming,
         remove_if_empty=handler.remove_if_empty,
+    )
+
+
+def _unknown_host_hint(host: str) -> str:
+    folder = os.environ.get("HADOOP_CONF_DIR")
+    return (
+        f'"{host}" is no host, and no name service of the Hadoop files in {folder}'
+        " ($HADOOP_CONF_DIR as it was when Spark started)."
+        if folder
+        else f'"{host}" is no host. If it is a name service, set HADOOP_CONF_DIR to the folder of'
+        " core-site.xml and hdfs-site.xml before Spark starts."
     )
 
 
@@ -168,6 +184,7 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
     def __init__(self, hadoop: _Hadoop, root: str) -> None:
         self._hadoop = hadoop
         self._root = root
+        self._asking = _Asking()
 
     def get_type_name(self) -> str:
         return "acidsql-hadoop"
@@ -188,7 +205,7 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
 
     def _info(self, path: str) -> fs.FileInfo:
         try:
-            with _java_errors(path):
+            with self._asking(path):
                 return _info(path, self._hadoop.status(path))
         except FileNotFoundError:
             return fs.FileInfo(path, fs.FileType.NotFound)
@@ -197,7 +214,7 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
         base = selector.base_dir.rstrip("/")
         for attempt in range(ATTEMPTS):
             try:
-                with _java_errors(base):
+                with self._asking(base):
                     entries = self._hadoop.statuses(base, recursive=selector.recursive)
                 break
             except FileNotFoundError:
@@ -212,11 +229,11 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
     # ---- changing
 
     def create_dir(self, path: str, recursive: bool) -> None:
-        with _java_errors(path):
+        with self._asking(path):
             self._hadoop.make_directory(path)
 
     def delete_dir(self, path: str) -> None:
-        with _java_errors(path):
+        with self._asking(path):
             if not self._hadoop.delete(path, recursive=True):
                 raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
@@ -231,7 +248,7 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
 
     def remove_if_empty(self, path: str) -> bool:
         """Removes a directory if it is empty. Hadoop looks and deletes in one step."""
-        with _java_errors(path):
+        with self._asking(path):
             if not self._hadoop.is_empty(path):
                 return False
             try:
@@ -243,26 +260,28 @@ class _Handler(fs.FileSystemHandler):  # type: ignore[misc]
             return True
 
     def move(self, src: str, dest: str) -> None:
-        with _java_errors(dest):
+        with self._asking(dest):
             self._hadoop.rename(src, dest)
 
     def copy_file(self, src: str, dest: str) -> None:
-        with _java_errors(dest):
+        with self._asking(dest):
             self._hadoop.copy(src, dest)
 
     # ---- bytes
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        with _java_errors(path):
+        with self._asking(path):
             status = self._hadoop.status(path)
-            return pa.PythonFile(_Input(path, self._hadoop.open(path), status.size), mode="r")
+            return pa.PythonFile(
+                _Input(path, self._hadoop.open(path), status.size, self._asking), mode="r"
+            )
 
     def open_input_stream(self, path: str) -> pa.NativeFile:
         return self.open_input_file(path)
 
     def open_output_stream(self, path: str, metadata: object) -> pa.NativeFile:
-        with _java_errors(path):
-            return pa.PythonFile(_Output(path, self._hadoop.create(path)), mode="w")
+        with self._asking(path):
+            return pa.PythonFile(_Output(path, self._hadoop.create(path), self._asking), mode="w")
 
     def open_append_stream(self, path: str, metadata: object) -> pa.NativeFile:
         raise NotImplementedError
@@ -279,8 +298,9 @@ def _info(path: str, status: _Status) -> fs.FileInfo:
 class _Input(io.RawIOBase):
     """A Java FSDataInputStream."""
 
-    def __init__(self, path: str, stream: Any, size: int) -> None:
+    def __init__(self, path: str, stream: Any, size: int, asking: _Asking) -> None:
         self._path, self._stream, self._size, self._position = path, stream, size, 0
+        self._asking = asking
 
     def readable(self) -> bool:
         return True
@@ -299,7 +319,7 @@ class _Input(io.RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         left = max(0, self._size - self._position)
         count = left if size is None or size < 0 else min(size, left)
-        with _java_errors(self._path):
+        with self._asking(self._path):
             self._stream.seek(self._position)
             data = bytes(self._stream.readNBytes(count)) if count else b""
         self._position += len(data)
@@ -307,7 +327,7 @@ class _Input(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            with _java_errors(self._path):
+            with self._asking(self._path):
                 self._stream.close()
         super().close()
 
@@ -315,22 +335,43 @@ class _Input(io.RawIOBase):
 class _Output(io.RawIOBase):
     """A Java FSDataOutputStream."""
 
-    def __init__(self, path: str, stream: Any) -> None:
-        self._path, self._stream = path, stream
+    def __init__(self, path: str, stream: Any, asking: _Asking) -> None:
+        self._path, self._stream, self._asking = path, stream, asking
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        with _java_errors(self._path):
+        with self._asking(self._path):
             self._stream.write(bytes(data))
         return len(data)
 
     def close(self) -> None:
         if not self.closed:
-            with _java_errors(self._path):
+            with self._asking(self._path):
                 self._stream.close()
         super().close()
+
+
+class _Asking:
+    """The calls of one file system. When its servers could not be reached, for which Hadoop tries
+    for minutes, those of the next seconds fail as that did: many take away what a statement leaves.
+    """
+
+    def __init__(self) -> None:
+        self._failed: tuple[float, str] | None = None
+
+    @contextlib.contextmanager
+    def __call__(self, path: str) -> Iterator[None]:
+        if self._failed is not None and time.monotonic() - self._failed[0] < _REST_SECONDS:
+            raise OSError(errno.EHOSTUNREACH, self._failed[1], path)
+        try:
+            with _java_errors(path):
+                yield
+        except OSError as error:
+            if error.errno == errno.EHOSTUNREACH:
+                self._failed = time.monotonic(), error.strerror or ""
+            raise
 
 
 @contextlib.contextmanager
@@ -346,7 +387,7 @@ def _java_errors(path: str) -> Iterator[None]:
             raise
         code = next(
             (_ERRORS[name] for kind, _ in causes if (name := kind.rpartition(".")[2]) in _ERRORS),
-            errno.EIO,
+            errno.EHOSTUNREACH if jvm.is_unreached(text for _, text in causes) else errno.EIO,
         )
         kind, message = causes[0]
         raise OSError(code, (message or kind).partition("\n")[0], path) from error

@@ -5,6 +5,7 @@ Spark that runs has of them, because not each has all.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
@@ -193,6 +194,18 @@ def java_causes(error: BaseException) -> Iterator[tuple[str, str]]:
         while java is not None and seen < 20:
             yield str(java.getClass().getName()), str(java.getMessage() or "")
             java, seen = java.getCause(), seen + 1
+
+
+_UNREACHED = re.compile(
+    r"Call From .* failed on |is not supported in state standby|Name node is in safe mode"
+)
+
+
+def is_unreached(messages: Iterable[str]) -> bool:
+    """Whether these, of an error's causes, tell that no name node of Hadoop's file system was there
+    or ready. Its NetUtils, StandbyException and SafeModeException.
+    """
+    return any(_UNREACHED.search(text) for text in messages)
 
 
 def spark_error(error: BaseException) -> BaseException:

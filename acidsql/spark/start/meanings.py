@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Sequence
 
 from acidsql.errors import (
     BindError,
@@ -12,6 +13,7 @@ from acidsql.errors import (
     DataError,
     Error,
     ExecutionError,
+    FileSystemUnreachableError,
     FormatError,
     NestingError,
     ParseError,
@@ -123,6 +125,8 @@ def _is_nesting(error: BaseException) -> bool:
 
 def _execution_error(error: BaseException) -> Error:
     causes = list(jvm.java_causes(error))
+    if jvm.is_unreached(text for _, text in causes):
+        return _unreached(causes)
     for name, message in causes:
         if any(words in message for words in _UNREAD) or name.startswith(_CORRUPT):
             return _unreadable(error, message)
@@ -163,8 +167,16 @@ def java_is_gone(words: str = "") -> ExecutionError:
     )
 
 
+def _unreached(causes: Sequence[tuple[str, str]]) -> Error:
+    words = next(text for _, text in reversed(causes) if jvm.is_unreached([text]))
+    return FileSystemUnreachableError("a file system could not be reached", detail=tidy(words))
+
+
 def _unreadable(error: BaseException, message: str) -> Error:
-    texts = [message, *(text for _, text in jvm.java_causes(error)), str(error)]
+    causes = list(jvm.java_causes(error))
+    if jvm.is_unreached(text for _, text in causes):
+        return _unreached(causes)
+    texts = [message, *(text for _, text in causes), str(error)]
     path = next(
         (match[0].rstrip(".,:;)") for text in texts for match in [_FILE.search(text)] if match),
         None,

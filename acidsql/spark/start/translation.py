@@ -18,6 +18,7 @@ from acidsql.errors import (
     ParseError,
     ProgrammingError,
     Span,
+    file_error,
 )
 from acidsql.expressions.not_here import NotHere
 from acidsql.parser.tokens import TokenKind, scan
@@ -112,7 +113,7 @@ def translated(add_span: Callable[[Error], Error] | None = None) -> Iterator[Non
                 raise (add_span(gone) if add_span else gone) from error
             where = f' "{error.filename}"' if error.filename else ""
             reason = error.strerror or error
-            raise ExecutionError(f"cannot read or write{where}: {reason}") from error
+            raise file_error(f"cannot read or write{where}: {reason}", error) from error
         except Exception as error:
             interrupts.check()
             if interrupts.is_interrupt(error):

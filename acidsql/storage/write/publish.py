@@ -20,7 +20,7 @@ from acidsql import crash_points
 from acidsql.acid.ids import BucketId
 from acidsql.acid.paths import ACID_VERSION, ACID_VERSION_FILE, bucket_file_name
 from acidsql.catalog.model import Partition
-from acidsql.errors import ExecutionError, InternalError
+from acidsql.errors import ExecutionError, InternalError, file_error
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel, look_at_all
 from acidsql.files.urls import parent
@@ -65,7 +65,7 @@ def _writing_to(root: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ExecutionError(f'cannot write to "{root}"', detail=str(error)) from error
+        raise file_error(f'cannot write to "{root}"', error, detail=str(error)) from error
 
 
 def publish(

@@ -509,3 +509,14 @@ def test_what_hadoop_cannot_open_is_told(session: Session) -> None:
         UnsupportedStatementError, match='Spark has no file system for "nosuch://h"'
     ):
         session.sql(f"CREATE TABLE t {table_at('nosuch://h/t')}")
+
+
+@pytest.mark.spark
+def test_a_name_service_that_is_not_known_is_told(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to set."""
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    with pytest.raises(UnsupportedStatementError) as raised:
+        session.sql(f"CREATE TABLE t {table_at('hdfs://no-such-service.invalid/t')}")
+    assert "set HADOOP_CONF_DIR to the folder of core-site.xml" in str(raised.value.hint)
