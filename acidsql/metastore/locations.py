@@ -48,6 +48,9 @@ def stored_location(location: str, warehouse: str) -> str:
 
 def given_location(stored: str, warehouse: str) -> str:
     """The absolute path or URL of a stored form."""
+    if not stored.startswith(("/", ".")) and ":" not in stored and warehouse != "/":
+        # as it was stored, there is nothing to normalize: many locations are listed at once
+        return f"{warehouse}/{stored}"
     if local_path(stored) is None:
         return stored
     return os.path.normpath(os.path.join(warehouse, stored))

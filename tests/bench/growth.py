@@ -30,6 +30,8 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 DELTAS = (50, 500)
 TABLES = (100, 1_000)
 SESSIONS = (1, 20)
+MODULE = "tests.bench.growth"
+"""Not __name__, which is that of a program."""
 SECONDS = 5.0
 """How long the sessions of a measure commit."""
 QUICK = 0.5
@@ -252,14 +254,20 @@ def sessions(warehouse: Warehouse, count: int) -> Figures:
         session.sql("USE d")
         for number in range(count):
             session.sql(f"CREATE TABLE t{number} (id INT, v STRING) {ACID}")
-    environment = {**os.environ, "ACIDSQL_METASTORE": warehouse.metastore or ""}
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", __name__, "--writer", str(warehouse.path), str(number)],
+            [
+                sys.executable,
+                "-m",
+                MODULE,
+                "--writer",
+                str(warehouse.path),
+                warehouse.metastore or "",
+                str(number),
+            ],
             stdout=subprocess.PIPE,
             stdin=subprocess.PIPE,
             text=True,
-            env=environment,
         )
         for number in range(count)
     ]
@@ -274,9 +282,10 @@ def sessions(warehouse: Warehouse, count: int) -> Figures:
     return {"INSERT of a row, by all sessions together": 1 / sum(rates)}
 
 
-def write(path: str, number: str) -> None:
+def write(path: str, metastore: str, number: str) -> None:
     """Prints how many INSERTs a second one process commits."""
-    with Session(path, settings={"acidsql.compactor.auto": "false"}) as session:
+    settings = {"acidsql.compactor.auto": "false"}
+    with Session(path, metastore=metastore or None, settings=settings) as session:
         session.sql("USE d")
         session.sql(f"INSERT INTO t{number} VALUES (0, 'a')")
         print("ready", flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +48,12 @@ def test_a_place_comes_back(names: list[str], root: str) -> None:
     assert given_location(stored, "/w/h") == location
     if root == "/w/h":
         assert given_location(stored, "/moved") == "/".join(["/moved", *names])
+
+
+@given(NAMES, st.sampled_from(["/w/h", "/"]))
+def test_a_place_is_given_as_paths_are_joined(names: list[str], warehouse: str) -> None:
+    """The short way gives what the file system's rules do, for every name and warehouse."""
+    stored = stored_location("/".join([warehouse.rstrip("/"), *names]), warehouse)
+    assert given_location(stored, warehouse) == posixpath.normpath(
+        posixpath.join(warehouse, stored)
+    )
