@@ -15,7 +15,7 @@ import pytest
 
 from acidsql.spark.start import workers
 from acidsql.spark.start.java import java_environment
-from tests.spark.standalone import ROOT, Machine, standalone_cluster
+from tests.spark.cluster.standalone import ROOT, Machine, standalone_cluster
 
 PROGRAM = """
 import json, sys, warnings

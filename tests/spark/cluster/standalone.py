@@ -16,7 +16,7 @@ import pyspark
 
 from acidsql.spark.start.java import java_environment
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 _JOINED = "Successfully registered with master"
 

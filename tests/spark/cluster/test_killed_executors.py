@@ -1,0 +1,176 @@
+"""Executors that die in the middle of a statement's job, while Spark runs tasks twice on speculation:
+each row is there once, and nothing is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from acidsql.spark.start.java import java_environment
+from tests.spark.cluster.standalone import ROOT, Machine, standalone_cluster
+
+ROWS = 60_000
+KILLED = ("insert", "merge", "major")
+PROGRAM = f"""
+import json, sys
+import acidsql
+
+warehouse, master = sys.argv[1:]
+conf = {{
+    "spark.driver.host": "127.0.0.1",
+    "spark.executor.memory": "600m",
+    "spark.driver.memory": "700m",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "20ms",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.quantile": "0.1",
+    "spark.speculation.minTaskRuntime": "1ms",
+    "spark.task.maxFailures": "20",
+}}
+settings = {{
+    "acidsql.engine": "spark",
+    "acidsql.write.path": "big",
+    "acidsql.compactor.auto": "false",
+    "acidsql.compactor.driver.max.bytes": "0",
+}}
+# some work for each row, so that tasks last; of the session's own, so that no two runs differ
+SLOW = "substr(sha2(repeat(CAST(id AS STRING), 300), 512), 1, 8)"
+GIVEN = f"SELECT CAST(id AS INT) AS id, {{SLOW}} AS v, CAST(id % 3 AS INT) AS p FROM range(0, {ROWS}, 1, 8)"
+STATEMENTS = {{
+    "insert": f"INSERT INTO t PARTITION (p) {{GIVEN}}",
+    "update": f"UPDATE t SET v = {{SLOW.replace('512', '256')}} WHERE id % 2 = 0",
+    "merge": f"MERGE INTO t USING (SELECT id + {ROWS // 2} AS id, v, p FROM ({{GIVEN}}) g) s"
+    " ON t.id = s.id AND t.p = s.p WHEN MATCHED THEN UPDATE SET v = 'matched'"
+    " WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'new', s.p)",
+    "delete": "DELETE FROM t WHERE id % 5 = 0",
+    "minor": "ALTER TABLE t PARTITION (p = 0) COMPACT 'minor' AND WAIT",
+    "major": "ALTER TABLE t COMPACT 'major' AND WAIT",
+}}
+told = {{}}
+with acidsql.Session(warehouse, master=master, conf=conf, settings=settings) as session:
+    session.sql("CREATE TRANSACTIONAL TABLE t (id INT, v STRING) PARTITIONED BY (p INT) STORED AS ORC")
+    session.sql("SELECT 1 AS one").df.collect()
+    for name, text in STATEMENTS.items():
+        print("NOW", name, flush=True)
+        result = session.sql(text)
+        print("DONE", flush=True)
+        session.sql("SET acidsql.engine=local")  # whose answers need no executor
+        rows = session.sql("SELECT count(*), count(DISTINCT id), sum(id), sum(if(v = 'matched', 1, 0)), sum(if(v = 'new', 1, 0)) FROM t").rows()
+        ids = session.sql("SELECT count(*) FROM (SELECT DISTINCT ROW__ID.writeid, ROW__ID.bucketid, ROW__ID.rowid, p FROM t) i").rows()
+        told[name] = [*map(int, next(rows)), *map(int, next(ids))]
+        session.sql("SET acidsql.engine=spark")
+print("TOLD " + json.dumps(told))
+"""
+STAGED = re.compile(r"/\.acidsql_[^/]*/.*_temporary/.*part-")
+
+
+def executors(folder: Path) -> list[int]:
+    """The ids of the processes that run tasks of the cluster in ``folder``."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                there = os.readlink(entry / "cwd")
+            except OSError:  # it has ended
+                continue
+            if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words:
+                found += [int(entry.name)] * there.startswith(str(folder))
+    return sorted(found)
+
+
+def writes(warehouse: Path) -> bool:
+    """Whether some task has a file open that is not committed."""
+    return any(STAGED.search(str(path)) for path in warehouse.rglob("part-*"))
+
+
+class Killer:
+    """Kills an executor of some statements, the first time that their tasks write."""
+
+    def __init__(self, folder: Path, warehouse: Path) -> None:
+        self._folder, self._warehouse = folder, warehouse
+        self.killed: list[str] = []
+
+    @contextmanager
+    def during(self, name: str) -> Iterator[threading.Event]:
+        """Watches until the event is set."""
+        over = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(name, over))
+        watch.start()
+        try:
+            yield over
+        finally:
+            over.set()
+            watch.join()
+
+    def _watch(self, name: str, over: threading.Event) -> None:
+        while name in KILLED and not over.is_set():
+            if writes(self._warehouse):
+                [first, *_] = executors(self._folder)
+                os.kill(first, signal.SIGKILL)
+                self.killed.append(name)
+                return
+
+
+def told_by(process: subprocess.Popen[str], killer: Killer) -> dict[str, Any]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("NOW "):
+            with killer.during(line.split()[1]):
+                assert process.stdout.readline() == "DONE\n"
+        elif line.startswith("TOLD "):
+            return cast(dict[str, Any], json.loads(line.removeprefix("TOLD ")))
+    return {}
+
+
+@pytest.mark.slow
+@pytest.mark.processes
+@pytest.mark.spark
+def test_killed_executors_lose_and_double_nothing(tmp_path: Path) -> None:
+    """INSERT, UPDATE, MERGE, DELETE and compactions end right, three of them with one less."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    warehouse = tmp_path / "warehouse"
+    warehouse.mkdir()
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(tmp_path)}
+    killer = Killer(tmp_path, warehouse)
+    errors = tmp_path / "errors.log"
+    machines = [Machine(environment={"PYTHONPATH": str(ROOT)})] * 2
+    with (
+        standalone_cluster(tmp_path, machines) as cluster,
+        java_environment(variables),
+        open(errors, "wb") as words,
+        subprocess.Popen(
+            [sys.executable, str(tmp_path / "program.py"), str(warehouse), cluster.url],
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+            cwd=tmp_path,
+            env=variables,
+        ) as process,
+    ):
+        told = told_by(process, killer)
+    assert told, errors.read_text()[-4000:]
+    # ids of the target and of the source overlap in the upper half; p is id % 3 in both, where
+    # half of the rows is a multiple of three
+    half = ROWS // 2
+    count, total = ROWS + half, sum(range(ROWS + half))
+    assert told["insert"] == told["update"] == [ROWS, ROWS, sum(range(ROWS)), 0, 0, ROWS]
+    assert told["merge"] == [count, count, total, half, half, count]
+    left = [n for n in range(ROWS + half) if n % 5]
+    counts = [sum(half <= n < ROWS for n in left), sum(n >= ROWS for n in left)]
+    wanted = [len(left), len(left), sum(left), *counts, len(left)]
+    assert told["delete"] == told["minor"] == told["major"] == wanted
+    assert killer.killed == list(KILLED)
+    assert not [path for path in warehouse.rglob("*") if ".acidsql_" in path.name]
