@@ -1018,3 +1018,15 @@ def test_executors_that_lack_something_are_left_alone(
     assert jvm.has_executors(spark)
     jvm.leave_tasks_alone(spark)
     assert not jvm.has_executors(spark)
+
+
+def test_servers_that_were_not_there_are_known_by_words(spark: SparkSession) -> None:
+    """Those that Hadoop's client gives a refused connection, and those of a name node in standby; a
+    file that is not there is something else.
+    """
+    java: Any = spark.sparkContext._jvm
+    refused = java.java.net.ConnectException("Connection refused")
+    told = java.org.apache.hadoop.net.NetUtils.wrapException("h", 8020, "here", 0, refused)
+    assert jvm.is_unreached([str(told.getMessage())])
+    assert jvm.is_unreached(["", "Operation category READ is not supported in state standby."])
+    assert not jvm.is_unreached(["File does not exist: /t/bucket_00000", ""])
