@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import fs
@@ -18,7 +19,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.session import Session
 from acidsql.spark import jvm
 from acidsql.spark.jvm import jobs
-from acidsql.spark.start import executors
+from acidsql.spark.start import executors, workers
 from acidsql.storage import footers
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_warehouse
@@ -185,6 +186,25 @@ def test_executors_that_lack_something_are_left_alone(
         executors.work_on_files(far.spark, far.files, str(warehouse), process_of, range(3))
         == [HERE] * 3
     )
+
+
+def test_a_scheduler_that_names_no_executors_is_asked_once(
+    far: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for answers of more of them, and the next statements do not ask again."""
+    asked: list[object] = []
+    ask = jvm.asked_in_tasks
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return ask(*given)
+
+    monkeypatch.setattr(jvm, "asked_in_tasks", counted)
+    workers._checked.clear()
+    far.sql(f"CREATE TABLE t (k INT) {ACID}")
+    for _ in range(3):
+        far.sql("INSERT INTO t SELECT CAST(id AS INT) FROM range(3)")
+    assert len(asked) == 1
 
 
 def test_local_files_and_those_of_hadoop_stay_here(

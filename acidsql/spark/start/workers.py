@@ -51,11 +51,13 @@ _checked: WeakKeyDictionary[Any, _Cluster] = WeakKeyDictionary()
 @dataclass(slots=True, kw_only=True)
 class _Cluster:
     """``lacks``: what is missing for Python's work, as text for users, "" if nothing is.
-    ``executors``: the ids of those on ``hosts``, which were asked; ``reached``: the warehouses that
-    these all reach. ``shipped``: whether they have been given acidsql.
+    ``asked``: whether they were at all. ``executors``: the ids of those on ``hosts``, which were
+    asked; ``reached``: the warehouses that these all reach. ``shipped``: whether they have been
+    given acidsql.
     """
 
     lacks: str = ""
+    asked: bool = False
     executors: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     reached: set[str] = field(default_factory=set)
@@ -112,6 +114,7 @@ def check(spark: SparkSession, warehouse: str | None) -> None:
             detail="\n".join([*unreached, *lacks]),
             hint=f"Mount the warehouse at the same path on every machine. {_DOCS}",
         )
+    known.asked = True
     known.executors.update(of_hosts)
     known.hosts.update(of_hosts.values())
     if directory is not None:
@@ -143,13 +146,15 @@ def _directory(warehouse: str | None) -> str | None:
 
 
 def _has_others(spark: SparkSession, known: _Cluster) -> bool:
-    """Whether there are executors on hosts that were not asked; also where no executor was."""
+    """Whether there are executors on hosts that were not asked."""
+    if not known.asked:
+        return True
     others = jvm.executors(spark) - known.executors
-    if others and known.hosts:
+    if others:
         of_hosts = jvm.hosts_of_executors(spark)
         others -= {one for one in others if of_hosts.get(one) in known.hosts}
         known.executors |= of_hosts.keys() - others
-    return bool(others) or not known.hosts
+    return bool(others)
 
 
 def _asked_all(spark: SparkSession, directory: str | None) -> tuple[Mapping[str, str], _Answers]:
@@ -159,9 +164,9 @@ def _asked_all(spark: SparkSession, directory: str | None) -> tuple[Mapping[str,
     """
     answers, until = _Answers(), time.monotonic() + _PATIENCE_SECONDS
     while True:
-        executors = jvm.executors(spark)
         _ask(spark, directory, answers)
-        if answers.failure or (executors and len(answers.processes) >= len(executors)):
+        executors = jvm.executors(spark)  # none where Spark's scheduler does not tell
+        if answers.failure or len(answers.processes) >= len(executors):
             break
         if time.monotonic() > until:
             break
