@@ -22,10 +22,6 @@ from tests.spark.stores import BUCKET
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """The ones that Azure's documentation gives to every emulator."""
-ROOTS = {
-    "ACIDSQL_TEST_ABFS": f"abfss://{BUCKET}@{ACCOUNT}.dfs.core.windows.net",
-    "ACIDSQL_TEST_GS": f"gs://{BUCKET}",
-}
 MERGE = """
 MERGE INTO t USING (VALUES (3, 'm', 'y'), (9, 'n', 'z')) s (id, v, d) ON t.id = s.id
 WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v, s.d)
@@ -57,7 +53,15 @@ def google(host: str) -> Callable[..., fs.FileSystem]:
     )
 
 
-@pytest.fixture(params=ROOTS)
+AZURE = f"abfss://{BUCKET}@{ACCOUNT}.dfs.core.windows.net"
+STORES = {
+    "ACIDSQL_TEST_ABFS": (AZURE, "AzureFileSystem", azure, (ACCOUNT,)),
+    "ACIDSQL_TEST_GS": (f"gs://{BUCKET}", "GcsFileSystem", google, ()),
+}
+"""URL of the bucket, pyarrow's class, what takes its place, and what that is called with."""
+
+
+@pytest.fixture(params=STORES)
 def store(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[str, fs.FileSystem]:
@@ -65,15 +69,14 @@ def store(
     variable = request.param
     if variable not in os.environ:
         pytest.skip(f"{variable} names no emulator")
-    host = os.environ[variable].partition("://")[2]
-    opened = azure(host) if variable == "ACIDSQL_TEST_ABFS" else google(host)
-    name = "AzureFileSystem" if variable == "ACIDSQL_TEST_ABFS" else "GcsFileSystem"
+    root, name, opener, arguments = STORES[variable]
+    opened = opener(os.environ[variable].partition("://")[2])
     monkeypatch.setattr(fs, name, opened)
-    files = opened(ACCOUNT) if variable == "ACIDSQL_TEST_ABFS" else opened()
+    files = opened(*arguments)
     files.create_dir(BUCKET)
     for name in names(files):
         files.delete_file(f"{BUCKET}/{name}")
-    return ROOTS[variable], files
+    return root, files
 
 
 @pytest.fixture

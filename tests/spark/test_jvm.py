@@ -1027,6 +1027,7 @@ def test_servers_that_were_not_there_are_known_by_words(spark: SparkSession) -> 
     java: Any = spark.sparkContext._jvm
     refused = java.java.net.ConnectException("Connection refused")
     told = java.org.apache.hadoop.net.NetUtils.wrapException("h", 8020, "here", 0, refused)
-    assert jvm.is_unreached([str(told.getMessage())])
-    assert jvm.is_unreached(["", "Operation category READ is not supported in state standby."])
-    assert not jvm.is_unreached(["File does not exist: /t/bucket_00000", ""])
+    assert jvm.is_unreached(str(told.getMessage()))
+    assert jvm.is_unreached("Operation category READ is not supported in state standby.")
+    assert not jvm.is_unreached("File does not exist: /t/bucket_00000")
+    assert not jvm.is_unreached("")

@@ -67,9 +67,8 @@ def _stage(
     with refusals():
         events = sinks.compacted_events(target, rows, buckets, counting)
         sinks.orc_writer(target, events).orc(spark_url(folder))
-    files = finish_parts(spark, io, target, finish.finish_kept, sinks.part_files(io, folder))
-    counting.check(files)
-    return files
+    parts = sinks.part_files(io, folder)
+    return counting.checked(finish_parts(spark, io, target, finish.finish_kept, parts))
 
 
 def stage_rebalanced(
@@ -148,9 +147,7 @@ def stage_compacted_deletes(
         spark_url(folder)
     )
     parts = sinks.bucket_folders(io, folder)
-    staged = finish_parts(spark, io, target, finish.finish_deletes, parts)
-    counting.check(staged)
-    return staged
+    return counting.checked(finish_parts(spark, io, target, finish.finish_deletes, parts))
 
 
 def stage_compacted_plain(
@@ -174,6 +171,5 @@ def stage_compacted_plain(
         rows = in_tasks_of_buckets(target, rows)
     folder, counting = f"{directory}/rows", Counting()
     format_writer.write_rows(spark, target, counting.of(rows), folder)
-    files = finish_parts(spark, io, target, finish.finish_plain, sinks.part_files(io, folder))
-    counting.check(files)
-    return files
+    parts = sinks.part_files(io, folder)
+    return counting.checked(finish_parts(spark, io, target, finish.finish_plain, parts))

@@ -83,8 +83,7 @@ def stage_merge(
         )
         counts[number] = sum(file.rows for file in inserts or deletes)
         files += [*deletes, *inserts]
-    counting.check(files)
-    return files, counts
+    return counting.checked(files), counts
 
 
 def _write_events(

@@ -387,7 +387,7 @@ def _java_errors(path: str) -> Iterator[None]:
             raise
         code = next(
             (_ERRORS[name] for kind, _ in causes if (name := kind.rpartition(".")[2]) in _ERRORS),
-            errno.EHOSTUNREACH if jvm.is_unreached(text for _, text in causes) else errno.EIO,
+            errno.EHOSTUNREACH if any(jvm.is_unreached(text) for _, text in causes) else errno.EIO,
         )
         kind, message = causes[0]
         raise OSError(code, (message or kind).partition("\n")[0], path) from error

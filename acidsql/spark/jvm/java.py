@@ -201,11 +201,11 @@ _UNREACHED = re.compile(
 )
 
 
-def is_unreached(messages: Iterable[str]) -> bool:
-    """Whether these, of an error's causes, tell that no name node of Hadoop's file system was there
-    or ready. Its NetUtils, StandbyException and SafeModeException.
+def is_unreached(message: str) -> bool:
+    """Whether that of one of an error's causes tells that no name node of Hadoop's file system was
+    there or ready. Its NetUtils, StandbyException and SafeModeException.
     """
-    return any(_UNREACHED.search(text) for text in messages)
+    return _UNREACHED.search(message) is not None
 
 
 def spark_error(error: BaseException) -> BaseException:

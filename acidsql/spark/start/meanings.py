@@ -125,8 +125,8 @@ def _is_nesting(error: BaseException) -> bool:
 
 def _execution_error(error: BaseException) -> Error:
     causes = list(jvm.java_causes(error))
-    if jvm.is_unreached(text for _, text in causes):
-        return _unreached(causes)
+    if (unreached := _unreached(causes)) is not None:
+        return unreached
     for name, message in causes:
         if any(words in message for words in _UNREAD) or name.startswith(_CORRUPT):
             return _unreadable(error, message)
@@ -167,15 +167,17 @@ def java_is_gone(words: str = "") -> ExecutionError:
     )
 
 
-def _unreached(causes: Sequence[tuple[str, str]]) -> Error:
-    words = next(text for _, text in reversed(causes) if jvm.is_unreached([text]))
+def _unreached(causes: Sequence[tuple[str, str]]) -> Error | None:
+    words = next((text for _, text in reversed(causes) if jvm.is_unreached(text)), None)
+    if words is None:
+        return None
     return FileSystemUnreachableError("a file system could not be reached", detail=tidy(words))
 
 
 def _unreadable(error: BaseException, message: str) -> Error:
     causes = list(jvm.java_causes(error))
-    if jvm.is_unreached(text for _, text in causes):
-        return _unreached(causes)
+    if (unreached := _unreached(causes)) is not None:
+        return unreached
     texts = [message, *(text for _, text in causes), str(error)]
     path = next(
         (match[0].rstrip(".,:;)") for text in texts for match in [_FILE.search(text)] if match),

@@ -7,7 +7,7 @@ On the driver the marks of what values lose (losses) are counted beside the rows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -44,12 +44,12 @@ class Counting:
     def _counts(self) -> Sequence[int] | None:
         return None if self._numbers is None else self._numbers()
 
-    def check(self, files: Iterable[StagedFile]) -> None:
-        """Raises ExecutionError where the job has written more events than are in ``files``, all
-        that the driver has seen of them. Text may have more lines than rows.
+    def checked(self, files: list[StagedFile]) -> list[StagedFile]:
+        """The files, all that the driver has seen of the job's; ExecutionError where it has written
+        more events than are in them. Text may have more lines than rows.
         """
         if self._counts is None or len(self._counts) == len(self._counters):
-            return
+            return files
         written, seen = self._counts[-1], sum(file.rows for file in files)
         if seen < written:
             raise ExecutionError(
@@ -57,6 +57,7 @@ class Counting:
                 hint="Mount the warehouse at the same path on every machine of the cluster"
                 " (docs/clusters.md). Nothing was stored.",
             )
+        return files
 
     def lost(self) -> tuple[Lost, ...]:
         """What the rows of the job that has been done have lost."""

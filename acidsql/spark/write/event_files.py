@@ -54,9 +54,7 @@ def stage_inserts(
         sinks.orc_writer(target, sinks.insert_events(target, placed)).partitionBy(
             *key_names(target.table)
         ).orc(spark_url(folder))
-    files = finish_inserts(spark, io, target, sinks.part_files(io, folder))
-    counting.check(files)
-    return files
+    return counting.checked(finish_inserts(spark, io, target, sinks.part_files(io, folder)))
 
 
 def stage_update(
@@ -82,7 +80,7 @@ def stage_update(
     old = sinks.part_files(io, f"{directory}/rows/{sinks.SINK}={sinks.sink(deletes=True)}")
     deletes = delete_files(spark, io, target, f"{directory}/rows", directory, old)
     inserts = finish_inserts(spark, io, target, new)
-    counting.check([*deletes, *inserts])
+    counting.checked([*deletes, *inserts])
     return deletes, inserts
 
 
@@ -150,9 +148,7 @@ def stage_deletes(
         sinks.BUCKET_DIRECTORY, *key_names(target.table)
     ).orc(spark_url(f"{directory}/ids"))
     parts = sinks.bucket_folders(io, f"{directory}/ids")
-    files = finish_parts(spark, io, target, finish.finish_deletes, parts)
-    counting.check(files)
-    return files
+    return counting.checked(finish_parts(spark, io, target, finish.finish_deletes, parts))
 
 
 def stage_kept(
@@ -193,8 +189,7 @@ def stage_kept(
         staged += finish_parts(
             spark, io, statement, finish.finish_kept, sinks.part_files(io, f"{folder}/{entry}")
         )
-    counting.check(staged)
-    return staged
+    return counting.checked(staged)
 
 
 def finish_parts(

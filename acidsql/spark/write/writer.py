@@ -160,8 +160,7 @@ def _insert_plain(
         placed = counting.of(in_tasks_of_buckets(target, rows))
         format_writer.write_rows(spark, target, placed, f"{directory}/rows")
         parts = sinks.part_files(io, f"{directory}/rows")
-        files = finish_parts(spark, io, target, finish.finish_plain, parts)
-        counting.check(files)
+        files = counting.checked(finish_parts(spark, io, target, finish.finish_plain, parts))
         directories = take_in(target, files)
     partitions = partitions_of(files) or target.sure
     return Written(

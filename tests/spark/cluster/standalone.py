@@ -4,13 +4,16 @@ machine, of pyspark's jars.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 import pyspark
 
@@ -99,3 +102,37 @@ def standalone_cluster(
         for process in reversed(processes):
             process.terminate()
             process.wait(60)
+
+
+@contextmanager
+def program_on_cluster(
+    folder: Path, machines: Sequence[Machine], text: str, *arguments: str
+) -> Iterator[tuple[Cluster, Iterator[str]]]:
+    """A program of Python, whose arguments are ``folder/warehouse``, the cluster's URL and more, and
+    the lines that it prints. What it says on stderr is in ``folder/errors.log``.
+    """
+    (folder / "program.py").write_text(text)
+    warehouse = folder / "warehouse"
+    warehouse.mkdir()
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(folder)}
+    with (
+        standalone_cluster(folder, machines) as cluster,
+        java_environment(variables),
+        open(folder / "errors.log", "wb") as words,
+        subprocess.Popen(
+            [sys.executable, str(folder / "program.py"), str(warehouse), cluster.url, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+            cwd=folder,
+            env=variables,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        yield cluster, process.stdout
+
+
+def told_in(line: str, folder: Path) -> dict[str, Any]:
+    """What a program tells behind the word TOLD; an error with its last words where it ended before."""
+    assert line.startswith("TOLD "), (line, (folder / "errors.log").read_text()[-4000:])
+    return cast(dict[str, Any], json.loads(line.removeprefix("TOLD ")))

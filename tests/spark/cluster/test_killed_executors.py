@@ -4,22 +4,17 @@ each row is there once, and nothing is left.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-from acidsql.spark.start.java import java_environment
-from tests.spark.cluster.standalone import ROOT, Machine, standalone_cluster
+from tests.spark.cluster.standalone import ROOT, Machine, program_on_cluster, told_in
 
 ROWS = 60_000
 PROGRAM = f"""
@@ -120,44 +115,21 @@ class Killer:
                 return
 
 
-def told_by(process: subprocess.Popen[str], killer: Killer) -> dict[str, Any]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("NOW "):
-            with killer.during(line.split()[1]):
-                assert process.stdout.readline() == "DONE\n"
-        elif line.startswith("TOLD "):
-            return cast(dict[str, Any], json.loads(line.removeprefix("TOLD ")))
-    return {}
-
-
 @pytest.mark.slow
 @pytest.mark.processes
 @pytest.mark.spark
 def test_killed_executors_lose_and_double_nothing(tmp_path: Path) -> None:
     """An INSERT, a MERGE of three clauses and a compaction end right, each with one less."""
-    (tmp_path / "program.py").write_text(PROGRAM)
     warehouse = tmp_path / "warehouse"
-    warehouse.mkdir()
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(tmp_path)}
     killer = Killer(tmp_path, warehouse)
-    errors = tmp_path / "errors.log"
     machines = [Machine(environment={"PYTHONPATH": str(ROOT)})] * 2
-    with (
-        standalone_cluster(tmp_path, machines) as cluster,
-        java_environment(variables),
-        open(errors, "wb") as words,
-        subprocess.Popen(
-            [sys.executable, str(tmp_path / "program.py"), str(warehouse), cluster.url],
-            stdout=subprocess.PIPE,
-            stderr=words,
-            text=True,
-            cwd=tmp_path,
-            env=variables,
-        ) as process,
-    ):
-        told = told_by(process, killer)
-    assert told, errors.read_text()[-4000:]
+    with program_on_cluster(tmp_path, machines, PROGRAM) as (_, lines):
+        line = next(lines, "")
+        while line.startswith("NOW "):
+            with killer.during(line.split()[1]):
+                assert next(lines, "") == "DONE\n"
+            line = next(lines, "")
+    told = told_in(line, tmp_path)
     # ids of the target and of the source overlap in the upper half; p is id % 3 in both, where
     # half of the rows is a multiple of three
     half = ROWS // 2

@@ -17,9 +17,8 @@ from pyspark.sql import SparkSession
 
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.submitted import properties, settings
-from tests.spark.cluster.standalone import SUBMIT, standalone_cluster
+from tests.spark.cluster.standalone import ROOT, SUBMIT, standalone_cluster
 
-ROOT = Path(__file__).parents[3]
 DEFAULTS = r"""
 # what an administrator has set
 spark.app.name              nightly

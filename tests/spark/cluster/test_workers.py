@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from acidsql.spark.start import workers
-from acidsql.spark.start.java import java_environment
-from tests.spark.cluster.standalone import ROOT, Machine, standalone_cluster
+from tests.spark.cluster.standalone import Machine, program_on_cluster, told_in
 
 PROGRAM = """
 import json, sys, warnings
@@ -117,33 +114,14 @@ def run(
     """What the program tells that inserts into tables; at a step ``+`` one more machine joins, and
     at a number it waits for so many.
     """
-    (folder / "program.py").write_text(PROGRAM)
-    (folder / "warehouse").mkdir()
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(folder)}
-    errors = folder / "errors.log"
-    with (
-        standalone_cluster(folder, machines) as cluster,
-        java_environment(variables),
-        open(errors, "wb") as words,
-    ):
-        arguments = [str(folder / "warehouse"), cluster.url, "python-of-worker"]
-        arguments += [str(check), steps]
-        with subprocess.Popen(
-            [sys.executable, str(folder / "program.py"), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=words,
-            text=True,
-            cwd=folder,
-            env=variables,
-        ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if line == "JOIN\n":
-                    assert joins is not None
-                    cluster.join(joins)
-                elif line.startswith("TOLD "):
-                    return cast(dict[str, Any], json.loads(line.removeprefix("TOLD ")))
-    raise AssertionError(errors.read_text()[-4000:])
+    arguments = ("python-of-worker", str(check), steps)
+    with program_on_cluster(folder, machines, PROGRAM, *arguments) as (cluster, lines):
+        line = next(lines, "")
+        while line == "JOIN\n":
+            assert joins is not None
+            cluster.join(joins)
+            line = next(lines, "")
+    return told_in(line, folder)
 
 
 @pytest.fixture
