@@ -188,13 +188,22 @@ def _is_returning(tokens: list[Token], at: int, start: int) -> bool:
     if tokens[at].word != "RETURNING" or at == start:
         return False
     before, after = tokens[at - 1], tokens[at + 1] if at + 1 < len(tokens) else None
-    if before.kind is TokenKind.MARK and before.text not in ")]}":
+    if before.kind is TokenKind.MARK and before.text not in ")]}" and not _ends_cast(tokens, at):
         return False
     if before.word in _BEFORE_VALUES:
         return False
     if after is None or after.kind is not TokenKind.MARK:
         return after is None or after.word not in _BEHIND_NAMES
     return after.text in "(*+-"
+
+
+def _ends_cast(tokens: list[Token], at: int) -> bool:
+    """Whether the type of a cast by ``::`` ends in front of ``at``, which ``>`` alone does not tell."""
+    for index in range(at - 2, 0, -1):
+        if tokens[index].is_mark(":") and tokens[index - 1].is_mark(":"):
+            cast = type_name(tokens, index + 1)
+            return cast is not None and cast.end == at
+    return False
 
 
 def type_name(tokens: list[Token], at: int) -> SpanEnd | None:

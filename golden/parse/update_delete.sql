@@ -13,3 +13,6 @@ DRY RUN DELETE FROM t WHERE id = 1;
 dry run update t set v = 1;
 UPDATE t SET a = 1 WHERE b = 2 RETURNING a, b AS c;
 DELETE FROM t x RETURNING x.*, ROW__ID;
+-- the type of a cast ends in a mark of its own
+UPDATE t SET a = v::map<string,int> RETURNING a;
+UPDATE t SET a = v > RETURNING;
