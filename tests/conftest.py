@@ -58,8 +58,9 @@ os.environ.setdefault(
 )
 # of the Java that only tells how Spark is started
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
-# Classes that Spark makes for a query of a few rows cost a fifth of all: the tests that are run most
-# often do without, and those of .ci/run's longer groups, which ask for it, do not.
+# Classes that Spark makes for a query of a few rows cost a fifth of all: most tests do without. The
+# interop tests and those of older Sparks, for which .ci/run asks for it, do not, nor does any Spark
+# that a test starts as users do.
 IS_COMPILED = os.environ.get("ACIDSQL_TEST_CODEGEN", "0") == "1"
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
@@ -81,10 +82,11 @@ STARTERS = {"s3_started", "pytester"}
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Two processes for the whole suite, each with a Spark of its own; none beside this one where
-    the tests are named, so that a debugger works.
+    """Three processes for the whole suite, each with a Spark of its own: with two, nearly half of the
+    time of two cores went by in waiting for what tests had started. None beside this one
+    where the tests are named, so that a debugger works.
     """
-    return 2 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
+    return 3 if config.args_source is pytest.Config.ArgsSource.TESTPATHS else 0
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -198,7 +198,7 @@ def _is_returning(tokens: list[Token], at: int, start: int) -> bool:
 
 
 def _ends_cast(tokens: list[Token], at: int) -> bool:
-    """Whether the type of a cast by ``::`` ends in front of ``at``, which ``>`` alone does not tell."""
+    """Whether the type of a cast by ``::`` ends in front of ``at``; a ``>`` may also compare."""
     for index in range(at - 2, 0, -1):
         if tokens[index].is_mark(":") and tokens[index - 1].is_mark(":"):
             cast = type_name(tokens, index + 1)

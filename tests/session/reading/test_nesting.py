@@ -15,7 +15,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.dbapi import Connection
 from acidsql.errors import Error, InternalError, NestingError
 from acidsql.session import Session
-from tests.lengths import SEED
+from tests.lengths import SEED, times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -293,7 +293,7 @@ def test_random_nestings_give_what_spark_gives(session: Session, spark: SparkSes
     assert compared > BATCHES * BATCH * 3 // 4
 
 
-@pytest.mark.parametrize("statements", [10, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("statements", [10, pytest.param(times(400), marks=pytest.mark.slow)])
 def test_random_deep_statements_are_planned_or_refused(bare: Session, statements: int) -> None:
     """What is beyond the limit is refused, all else is planned, but for what cannot be cut."""
     number, planned = random.Random(SEED), 0
