@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import INTERPRETED
 from tests.lengths import SEED
 
 ROOT = Path(__file__).resolve().parents[3]
 CONF = {
+    **INTERPRETED,  # it is made of statements, not of rows
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
