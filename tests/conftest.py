@@ -50,22 +50,26 @@ settings.load_profile("acidsql")
 ROOT = Path(__file__).resolve().parent.parent
 # Java's second compiler costs more than it brings to many small queries: a third of the slow group
 JAVA_OPTIONS = os.environ.get("ACIDSQL_TEST_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-# of every Spark: that of this process, and those of the processes that tests start
-OF_EXECUTORS = f'"-Dspark.executor.defaultJavaOptions=-XX:+UseSerialGC {JAVA_OPTIONS}"'
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {OF_EXECUTORS} {JAVA_OPTIONS}".rstrip(),
-)
-# of the Java that only tells how Spark is started
-os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 # Classes that Spark makes for a query of a few rows cost a fifth of all: most tests do without. The
-# interop tests and those of older Sparks, for which .ci/run asks for it, do not, nor does any Spark
-# that a test starts as users do.
+# interop tests and those of older Sparks, for which .ci/run asks for it, do not.
 IS_COMPILED = os.environ.get("ACIDSQL_TEST_CODEGEN", "0") == "1"
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+# of every Spark: that of this process, and those of the processes that tests start
+OPTIONS_OF_EXECUTORS = f"-XX:+UseSerialGC {JAVA_OPTIONS}".rstrip()
+GIVEN_OPTIONS = [
+    *(f"-D{name}={value}" for name, value in ({} if IS_COMPILED else INTERPRETED).items()),
+    f'"-Dspark.executor.defaultJavaOptions={OPTIONS_OF_EXECUTORS}"',
+]
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    f"-XX:+UseSerialGC -XX:MetaspaceSize=256m {' '.join(GIVEN_OPTIONS)} {JAVA_OPTIONS}".rstrip(),
+)
+# of the Java that only tells how Spark is started, and of the masters and workers of clusters
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 SPARK_CONF = {
     **({} if IS_COMPILED else INTERPRETED),
     "spark.sql.shuffle.partitions": "2",

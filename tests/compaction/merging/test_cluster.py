@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark.cluster.standalone import with_archive
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SCRIPT = """
@@ -54,6 +56,8 @@ with Session(root, master="local-cluster[2,1,1024]", settings=settings) as sessi
 def test_several_executor_processes(tmp_path: Path, files: str) -> None:
     """Minor and major compaction of buckets and originals by two executors that share no memory."""
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "warehouse"), files]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=with_archive()
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split("\n")[:2] == ["b 2790", "o 540"]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark.cluster.standalone import with_archive
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SCRIPT = """
@@ -64,6 +66,7 @@ def test_several_executor_processes(tmp_path: Path, path: str, files: str) -> No
         capture_output=True,
         text=True,
         timeout=600,
+        env=with_archive(),
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines() == ["4511 11303039 6 20 499", "5000 12498000", "100 6950 100 5"]

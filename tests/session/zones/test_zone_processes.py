@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import INTERPRETED
 from tests.lengths import SEED
+from tests.spark.cluster.standalone import with_archive
 
 ROOT = Path(__file__).resolve().parents[3]
 CONF = {
-    **INTERPRETED,  # it is made of statements, not of rows
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -57,7 +55,7 @@ def test_wall_clocks_in_processes_of_a_zone(name: str, tmp_path: Path) -> None:
         timeout=1500,
         check=False,
         cwd=ROOT,
-        env={**os.environ, "TZ": zone, "PYTHONPATH": str(ROOT)},
+        env={**with_archive(), "TZ": zone, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1]) == [], (zone, files, SEED)

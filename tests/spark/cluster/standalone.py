@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,11 +18,15 @@ from typing import Any, cast
 
 import pyspark
 
+from acidsql.spark.start import class_archive
 from acidsql.spark.start.java import java_environment
+from tests.conftest import OPTIONS_OF_EXECUTORS
 
 ROOT = Path(__file__).parents[3]
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 _JOINED = "Successfully registered with master"
+_BETWEEN_LOOKS = 0.05
+"""Seconds; the processors are for those who are waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,21 @@ class Cluster:
     join: Callable[[Machine], None]
 
 
+def with_archive(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment, in which each Java of a cluster takes the archive of Spark's classes that
+    this machine has for its own Spark, if it has one.
+    """
+    given = dict(environment)
+    with java_environment(given) as java_home:
+        home = Path(pyspark.__file__).parent
+        for option in class_archive.options(java_home, home, {}, may_write=False, environ=given):
+            given["SPARK_DAEMON_JAVA_OPTS"] = f"{given['SPARK_DAEMON_JAVA_OPTS']} {option}"
+            given["SPARK_SUBMIT_OPTS"] = given["SPARK_SUBMIT_OPTS"].replace(
+                OPTIONS_OF_EXECUTORS, f"{OPTIONS_OF_EXECUTORS} {option}", 1
+            )
+    return given
+
+
 @contextmanager
 def standalone_cluster(
     folder: Path, machines: Sequence[Machine] = (Machine(environment={"PYTHONPATH": str(ROOT)}),)
@@ -49,7 +69,7 @@ def standalone_cluster(
     """A master with a worker of one core on each of the ``machines``, whose addresses differ and
     whose logs are ``worker1.log`` and so on.
     """
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**with_archive(), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYTHONPATH", None)
     processes: list[subprocess.Popen[bytes]] = []
 
@@ -70,6 +90,7 @@ def standalone_cluster(
     def told(log: Path, words: str) -> str:
         while (match := re.search(words, log.read_text())) is None:
             assert all(process.poll() is None for process in processes), log.read_text()[-3000:]
+            time.sleep(_BETWEEN_LOOKS)
         return match[0]
 
     def join(machine: Machine) -> Path:
@@ -114,7 +135,7 @@ def program_on_cluster(
     (folder / "program.py").write_text(text)
     warehouse = folder / "warehouse"
     warehouse.mkdir()
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_CONF_DIR": str(folder)}
+    variables = {**with_archive(), "PYTHONPATH": str(ROOT)}
     with (
         standalone_cluster(folder, machines) as cluster,
         java_environment(variables),

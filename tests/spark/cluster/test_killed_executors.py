@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,6 +114,7 @@ class Killer:
                 os.kill(first, signal.SIGKILL)
                 self.killed.append(name)
                 return
+            time.sleep(0.005)
 
 
 @pytest.mark.slow

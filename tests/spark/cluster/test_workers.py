@@ -15,7 +15,7 @@ from acidsql.spark.start import workers
 from tests.spark.cluster.standalone import Machine, program_on_cluster, told_in
 
 PROGRAM = """
-import json, sys, warnings
+import json, sys, time, warnings
 import acidsql
 
 warehouse, master, python, check, steps = sys.argv[1:]
@@ -37,7 +37,7 @@ def executors():
 
 def joined(count):
     while executors() < count:
-        pass
+        time.sleep(0.05)
 
 with warnings.catch_warnings(record=True) as words:
     warnings.simplefilter("always", UserWarning)
