@@ -30,6 +30,8 @@ spark = (
     SparkSession.builder.master("local[2]").appName("user").config("spark.ui.enabled", "false")
     .config("spark.driver.memory", "1g").config("spark.sql.session.timeZone", "UTC")
     .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
+    # as users have it: Spark's own catalog cannot list its tables where no code is made
+    .config("spark.sql.codegen.wholeStage", "true").config("spark.sql.codegen.factoryMode", "FALLBACK")
     .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", f"{warehouse}/user")
     .getOrCreate()
 )
