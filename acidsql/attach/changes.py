@@ -31,7 +31,7 @@ from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_catalog import BoundDescribeChanges
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
-from acidsql.storage.delete_events import MAX_EVENTS
+from acidsql.storage.events.delete_events import MAX_EVENTS
 from acidsql.storage.overlays import take_below
 from acidsql.storage.scan.scanner import PARTITION_NUMBER
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot

@@ -14,8 +14,8 @@ from acidsql.errors import BindError, FormatError, Warning
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.planner.bind.bound_catalog import BoundAdoptTable
+from acidsql.storage.events.old_events import COMPACT_FIRST
 from acidsql.storage.footers import is_event_file, mixes_events, read_footer
-from acidsql.storage.old_events import COMPACT_FIRST
 
 
 def find_old_events(io: FileIO, paths: Iterable[str]) -> str | None:

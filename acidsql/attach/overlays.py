@@ -31,7 +31,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
-from acidsql.storage.old_events import COMPACT_FIRST
+from acidsql.storage.events.old_events import COMPACT_FIRST
 from acidsql.storage.overlays import pin
 
 

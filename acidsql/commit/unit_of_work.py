@@ -51,7 +51,7 @@ from acidsql.txn.manager import TxnManager
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.storage.common_rows import CommonRows
+    from acidsql.storage.events.common_rows import CommonRows
 
 
 # ---- publishing
@@ -116,7 +116,7 @@ class Publisher:
         """The rows of a published root that another write id deleted, too; None for no such row.
         FormatError, ExecutionError if that cannot be told. ``kept``: as in ``RowComparison``.
         """
-        from acidsql.storage.common_rows import RowComparison
+        from acidsql.storage.events.common_rows import RowComparison
 
         with translated():
             comparison = RowComparison(self._resources.files, self._resources.known.footers)

@@ -9,8 +9,8 @@ from acidsql.acid.paths import is_reserved, original_bucket
 from acidsql.catalog.model import Table
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.locations import at_span
 from acidsql.ddl.moves import Moves, moves_noted, step_of
+from acidsql.ddl.partitions.locations import at_span
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error

@@ -104,7 +104,7 @@ def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # n
             | BoundSetTableLocation()
             | BoundRepairTable()
         ):
-            from acidsql.ddl.partitions import run_partition_command
+            from acidsql.ddl.partitions.commands import run_partition_command
 
             return run_partition_command(warehouse, action)
         case BoundCreateView():

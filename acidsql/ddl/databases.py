@@ -9,7 +9,7 @@ from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_noted
-from acidsql.ddl.locations import at_span
+from acidsql.ddl.partitions.locations import at_span
 from acidsql.ddl.tables import check_no_stores, partitions_of
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError, Span

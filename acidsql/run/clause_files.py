@@ -18,8 +18,8 @@ from acidsql.plan.merge_sql import CLAUSE
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.run.flow import Merging
+from acidsql.storage.events.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.partitions import by_values, key_names, numbered
-from acidsql.storage.row_ids import check_distinct, repeats, row_ids, sort_order
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import EventFile

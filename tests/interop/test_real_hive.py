@@ -15,7 +15,7 @@ import pytest
 
 from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.ddl.locations import highest_ids
+from acidsql.ddl.partitions.locations import highest_ids
 from acidsql.rendering.formats import Layout, write_rows
 from acidsql.session import Session
 from tests.interop import real_hive

@@ -21,10 +21,10 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL
 
 from acidsql.errors import Error, NotSupportedError
+from acidsql.metastore.hive.authentication.tokens import parse_tokens
 from acidsql.metastore.hive.calls import TEXT, Method, struct_of
 from acidsql.metastore.hive.connection import connected
 from acidsql.metastore.hive.reaching import access_of
-from acidsql.metastore.hive.tokens import parse_tokens
 from acidsql.session import Session
 from acidsql.settings import Settings
 from tests.interop.real_hive import RealHive

@@ -20,7 +20,7 @@ from acidsql.spark.read import dead_rows
 from acidsql.spark.read.reader import SnapshotReader
 from acidsql.spark.read.scan_words import HIVE_TYPE
 from acidsql.spark.start.meanings import translate
-from acidsql.storage.delete_events import DeadRows, DeleteEventReader
+from acidsql.storage.events.delete_events import DeadRows, DeleteEventReader
 from acidsql.storage.snapshots import TableSnapshot
 from tests.spark.event_tables import EventTable, bucket_property, columns, rows, valid
 

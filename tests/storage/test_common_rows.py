@@ -17,7 +17,7 @@ from pyarrow import orc
 from acidsql.acid.ids import WriteId
 from acidsql.errors import FormatError
 from acidsql.files.local_files import LocalFileIO
-from acidsql.storage.common_rows import CommonRows, RowComparison
+from acidsql.storage.events.common_rows import CommonRows, RowComparison
 from acidsql.storage.footers import Footers
 from tests.spark.naive_reader import Key
 from tests.spark.written import id_table, make_table, target, write_delete

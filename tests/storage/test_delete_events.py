@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.storage.delete_events import DeadIds, DeleteEvents
+from acidsql.storage.events.delete_events import DeadIds, DeleteEvents
 
 IDS = st.tuples(st.integers(1, 9), st.integers(0, 3), st.integers(0, 40))
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.storage.delete_events import DeadIds, DeleteEvents, IdColumns, IdRuns
+from acidsql.storage.events.delete_events import DeadIds, DeleteEvents, IdColumns, IdRuns
 from acidsql.storage.footers import Kept
 
 RUNS = st.lists(

@@ -20,10 +20,10 @@ from acidsql.compaction.merging.streams import stage_streams
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
-from acidsql.storage.delete_events import MAX_EVENTS, DeadIds, DeleteEvents
-from acidsql.storage.event_rows import CURRENT, EventRows, read_plain, values_of
+from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds, DeleteEvents
+from acidsql.storage.events.event_rows import CURRENT, EventRows, read_plain, values_of
+from acidsql.storage.events.row_ids import RowIds, repeats, row_ids, sort_order
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.row_ids import RowIds, repeats, row_ids, sort_order
 from acidsql.storage.write.driver_writer import (
     EventFile,
     bucket_order,

@@ -11,7 +11,7 @@ from collections import defaultdict
 from acidsql.acid.ids import BucketId, decode
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.parallel import THREADS, in_parallel
-from acidsql.storage.event_rows import EventRows
+from acidsql.storage.events.event_rows import EventRows
 from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile, bucket_property
 from acidsql.storage.write.streaming import Encoders, stage_stream
 from acidsql.storage.write.target import StagedFile, WriteTarget

@@ -1,4 +1,4 @@
-"""Hive's metastore as a service: its calls over Thrift.
+"""Hive's metastore as a service: its calls over Thrift; ``authentication/`` says to it who we are.
 
 protocol.py      values and messages as bytes, and back
 calls.py         the calls that only read and the structs in them, as data
@@ -9,11 +9,6 @@ wire.py          a socket with a deadline, by TLS or not
 given_files.py   files that settings name, and their bytes
 trust.py         whom TLS trusts
 channels.py      messages on a socket: as they are, or framed
-sasl.py          Thrift's SASL, and a password by it
-kerberos.py      SASL's GSSAPI, and where tickets come from
-digest.py        SASL's DIGEST-MD5
-tokens.py        the delegation tokens of Hadoop's files
-login.py         who is there, and where the secrets lie
 http_channel.py  messages as requests of HTTP
 connection.py    a connection to one server, and which of several answers
 authorizers.py   whether policies hold that do not reach us

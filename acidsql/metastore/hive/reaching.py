@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from acidsql.errors import NotSupportedError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.authentication.sasl import Protection
 from acidsql.metastore.hive.channels import Channel, FramedChannel, PlainChannel
-from acidsql.metastore.hive.sasl import Protection
 from acidsql.metastore.hive.site import site_values
 from acidsql.metastore.hive.wire import Wire, open_wire
 from acidsql.settings import Settings
 
 if TYPE_CHECKING:
-    from acidsql.metastore.hive.login import Login, SaslLogin
+    from acidsql.metastore.hive.authentication.login import Login, SaslLogin
 
 _USE_SSL = "hive.metastore.use.SSL"
 _TRUST_STORE = "hive.metastore.truststore.path"
@@ -74,7 +74,7 @@ class Access:
         """Whom the metastore acts for; ``user`` where it believes us."""
         if self.login is None:
             return user
-        from acidsql.metastore.hive.login import name_of
+        from acidsql.metastore.hive.authentication.login import name_of
 
         return name_of(self.login, user)
 
@@ -126,8 +126,8 @@ def _channel(
         return _http_channel(wire, host, port, access.http, access.login, user)
     if access.login is None:
         return FramedChannel(wire) if access.framed else PlainChannel(wire)
-    from acidsql.metastore.hive.login import JwtLogin, mechanism_of
-    from acidsql.metastore.hive.sasl import negotiated
+    from acidsql.metastore.hive.authentication.login import JwtLogin, mechanism_of
+    from acidsql.metastore.hive.authentication.sasl import negotiated
 
     assert not isinstance(access.login, JwtLogin)
     return negotiated(wire, mechanism_of(access.login, host), seconds)
@@ -136,8 +136,8 @@ def _channel(
 def _http_channel(
     wire: Wire, host: str, port: int, http: Http, login: Login | None, user: str
 ) -> Channel:
+    from acidsql.metastore.hive.authentication.login import JwtLogin, jwt_of
     from acidsql.metastore.hive.http_channel import USER_HEADER, HttpChannel
-    from acidsql.metastore.hive.login import JwtLogin, jwt_of
 
     def headers() -> dict[str, str]:
         if isinstance(login, JwtLogin):
@@ -165,7 +165,7 @@ def _login(given: Settings) -> Login | None:
     if mode == "jwt":
         if not is_http:
             raise NotSupportedError(f"{_AUTH_MODE}=jwt needs {_MODE}=http")
-        from acidsql.metastore.hive.login import JwtLogin
+        from acidsql.metastore.hive.authentication.login import JwtLogin
 
         return JwtLogin(token_file=given.text(_JWT_FILE))
     if is_http and (mode != "nosasl" or given.flag(_SASL)):
@@ -179,7 +179,7 @@ def _login(given: Settings) -> Login | None:
 
 
 def _password_login(given: Settings) -> Login:
-    from acidsql.metastore.hive.login import PasswordLogin
+    from acidsql.metastore.hive.authentication.login import PasswordLogin
 
     user = given.text(_USER)
     if not user:
@@ -188,8 +188,8 @@ def _password_login(given: Settings) -> Login:
 
 
 def _sasl_login(given: Settings) -> SaslLogin:
-    from acidsql.metastore.hive.kerberos import KerberosLogin
-    from acidsql.metastore.hive.login import SaslLogin
+    from acidsql.metastore.hive.authentication.kerberos import KerberosLogin
+    from acidsql.metastore.hive.authentication.login import SaslLogin
 
     kerberos = KerberosLogin(
         service=given.text(_PRINCIPAL),

@@ -31,10 +31,10 @@ from acidsql.run import merge_source
 from acidsql.run.clause_files import once_each
 from acidsql.run.driver.new_rows import Losing, check_merge, check_new_rows, key_texts, one_batch
 from acidsql.run.flow import Figures, Merging
+from acidsql.storage.events.row_ids import hit_words
 from acidsql.storage.footers import FoundFile
 from acidsql.storage.key_lookup import KeyLookup, SourceKeys
 from acidsql.storage.partitions import key_names
-from acidsql.storage.row_ids import hit_words
 from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot

@@ -28,8 +28,14 @@ from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import delete_files, finish_inserts, staged_ids
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_merge
+from acidsql.storage.events.row_ids import (
+    cardinality_error,
+    check_distinct,
+    read_ids,
+    row_ids,
+    sort_order,
+)
 from acidsql.storage.partitions import key_names
-from acidsql.storage.row_ids import cardinality_error, check_distinct, read_ids, row_ids, sort_order
 from acidsql.storage.write import finish
 from acidsql.storage.write.finish import PartFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget

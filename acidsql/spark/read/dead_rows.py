@@ -28,7 +28,7 @@ from acidsql.spark.read.scan_words import (
     visible_sql,
     with_file_number,
 )
-from acidsql.storage.delete_events import DeadRows, DeleteEventReader, DeleteEvents, pack
+from acidsql.storage.events.delete_events import DeadRows, DeleteEventReader, DeleteEvents, pack
 from acidsql.storage.footers import ScanFile
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.lazy_dataclass import dataclass
 from acidsql.spark.jvm.sessions import frame_of
 from acidsql.spark.read.scan_words import ROW_ID_TYPE, with_hive_types
+from acidsql.storage.events.old_events import COMPACT_FIRST, old_partitions
 from acidsql.storage.footers import ScanFile
 from acidsql.storage.known_files import KnownFiles
-from acidsql.storage.old_events import COMPACT_FIRST, old_partitions
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import TableSnapshot
 

@@ -23,8 +23,8 @@ from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.fetching import fetch_rows
 from acidsql.spark.write.stored_sql import refusals
 from acidsql.spark.write.tasks import in_tasks_of_buckets, in_tasks_of_old_rows
+from acidsql.storage.events.row_ids import read_ids
 from acidsql.storage.partitions import key_names
-from acidsql.storage.row_ids import read_ids
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer, finish
 from acidsql.storage.write.driver_writer import EventFile

@@ -29,7 +29,7 @@ from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO, FileReader
 from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.delete_events import MAX_EVENTS, DeadIds
+from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.file_layout import layout
 from acidsql.storage.footers import FileKey, Kept, ScanFile, first_rows, read_footer
 from acidsql.storage.known_files import KnownFiles
@@ -163,7 +163,7 @@ class Scanner:
         """Which rows are visible of the files of partitions with ``old_events``, by path."""
         if not any(file.mixed for file in inserts):
             return {}
-        from acidsql.storage.old_events import winners
+        from acidsql.storage.events.old_events import winners
 
         return winners(self._io, inserts, snapshot.delete_files, snapshot.write_ids)
 

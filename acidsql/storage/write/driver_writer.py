@@ -46,8 +46,8 @@ from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.files.urls import split_url
 from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.events.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.partitions import by_values
-from acidsql.storage.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.stored import arrow_schema, data_names, stored_array
 from acidsql.storage.write.publish import partitions_of, staging, take_in
 from acidsql.storage.write.target import StagedFile, WriteTarget, Written

@@ -27,8 +27,8 @@ from acidsql.catalog.model import FileFormat
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.events.row_ids import RowIds, cardinality_error, repeats, row_ids
 from acidsql.storage.parquet_metadata import read_metadata
-from acidsql.storage.row_ids import RowIds, cardinality_error, repeats, row_ids
 from acidsql.storage.write.target import StagedFile, WriteTarget
 
 _CHUNK = 1 << 20

@@ -29,8 +29,8 @@ from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
 from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.events.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.footers import FoundFile
-from acidsql.storage.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import EventFile
 from acidsql.storage.write.publish import new_directory

@@ -32,9 +32,9 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import THREADS
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.event_rows import CURRENT, values_of
+from acidsql.storage.events.event_rows import CURRENT, values_of
+from acidsql.storage.events.row_ids import RowIds, row_ids
 from acidsql.storage.partitions import by_values
-from acidsql.storage.row_ids import RowIds, row_ids
 from acidsql.storage.write.driver_writer import (
     MANY_BYTES,
     EventFile,

@@ -14,8 +14,8 @@ from acidsql.catalog.model import Partition
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
+from acidsql.storage.events.row_ids import row_ids
 from acidsql.storage.partitions import by_values
-from acidsql.storage.row_ids import row_ids
 from acidsql.storage.write.driver_writer import bucket_order, row_values
 from acidsql.storage.write.target import WriteTarget
 

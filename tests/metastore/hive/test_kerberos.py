@@ -8,8 +8,13 @@ import sys
 import pytest
 
 from acidsql.errors import MetastoreError, NotSupportedError
-from acidsql.metastore.hive.kerberos import GssApi, KerberosLogin, own_principal, service_principal
-from acidsql.metastore.hive.sasl import Protection
+from acidsql.metastore.hive.authentication.kerberos import (
+    GssApi,
+    KerberosLogin,
+    own_principal,
+    service_principal,
+)
+from acidsql.metastore.hive.authentication.sasl import Protection
 
 
 @pytest.fixture(autouse=True)

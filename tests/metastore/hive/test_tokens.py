@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.hive import digest
-from acidsql.metastore.hive.digest import DigestMd5, rc4
+from acidsql.metastore.hive.authentication import digest
+from acidsql.metastore.hive.authentication.digest import DigestMd5, rc4
+from acidsql.metastore.hive.authentication.sasl import Protection
+from acidsql.metastore.hive.authentication.tokens import Token, find_token, owner_of, parse_tokens
 from acidsql.metastore.hive.protocol import WireError
-from acidsql.metastore.hive.sasl import Protection
-from acidsql.metastore.hive.tokens import Token, find_token, owner_of, parse_tokens
 
 KIND = "HIVE_DELEGATION_TOKEN"
 TOKENS = [

@@ -27,7 +27,7 @@ from acidsql.errors import (
 )
 from acidsql.files.arrow_files import ArrowFileIO
 from acidsql.session import Session
-from acidsql.storage.delete_events import DeleteEventReader
+from acidsql.storage.events.delete_events import DeleteEventReader
 from acidsql.storage.footers import Footers, FoundFile
 from acidsql.storage.snapshots import acid_directory
 from tests.session.transactions.crashes import killed

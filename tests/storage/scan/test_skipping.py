@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.expressions.pruning import Comparison, Predicate
-from acidsql.storage.delete_events import DeadIds, DeleteEvents
+from acidsql.storage.events.delete_events import DeadIds, DeleteEvents
 from tests.spark.event_tables import EventTable, bucket_property, columns, valid
 from tests.storage.scan.reading import scanned
 

@@ -19,9 +19,9 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Table
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.local_files import LocalFileIO
-from acidsql.storage.event_rows import CURRENT, values_of
+from acidsql.storage.events.event_rows import CURRENT, values_of
+from acidsql.storage.events.row_ids import row_ids
 from acidsql.storage.footers import read_footer
-from acidsql.storage.row_ids import row_ids
 from acidsql.storage.write import driver_writer, streaming
 from acidsql.storage.write.driver_writer import EventFile, row_values, stage_file
 from acidsql.storage.write.streaming import Encoders, insert_batches, stage_stream

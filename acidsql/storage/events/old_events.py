@@ -25,7 +25,7 @@ from acidsql.errors import FormatError, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import Longs, read_columns
-from acidsql.storage.delete_events import valid_mask
+from acidsql.storage.events.delete_events import valid_mask
 from acidsql.storage.footers import FoundFile, ScanFile, first_rows, read_footer
 
 MAX_EVENTS = 5_000_000

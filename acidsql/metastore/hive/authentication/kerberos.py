@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.errors import MetastoreError, NotSupportedError
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.authentication.sasl import Protection, chosen
 from acidsql.metastore.hive.protocol import WireError
-from acidsql.metastore.hive.sasl import Protection, chosen
 
 if TYPE_CHECKING:
     import gssapi

@@ -22,7 +22,7 @@ from acidsql.catalog.partitions import (
 )
 from acidsql.ddl.answers import one_column
 from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.locations import HighestIds, at_span, check_ids, highest_ids
+from acidsql.ddl.partitions.locations import HighestIds, at_span, check_ids, highest_ids
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing

@@ -17,7 +17,7 @@ from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import in_parallel
 from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.delete_events import DeadIds, DeleteEvents, event_batches, read_events
+from acidsql.storage.events.delete_events import DeadIds, DeleteEvents, event_batches, read_events
 from acidsql.storage.footers import Footers, FoundFile, ScanFile
 
 HELD_EVENTS = 4_000_000

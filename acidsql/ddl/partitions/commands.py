@@ -19,15 +19,15 @@ from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import nothing_yet
 from acidsql.ddl.answers import done
 from acidsql.ddl.file_errors import delete_all, deleting_noted, file_errors
-from acidsql.ddl.locations import (
+from acidsql.ddl.moves import Moves, moves_noted, step_of
+from acidsql.ddl.partitions.locations import (
     at_span,
     check_ids,
     check_partition_location,
     ids_at,
     lies_elsewhere,
 )
-from acidsql.ddl.moves import Moves, moves_noted, step_of
-from acidsql.ddl.repair import repair_table
+from acidsql.ddl.partitions.repair import repair_table
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import AlreadyExistsError, BindError, Error, ExecutionError

@@ -24,7 +24,7 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.columns import orc_batches
-from acidsql.storage.delete_events import DeadIds, valid_mask
+from acidsql.storage.events.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, layout
 from acidsql.storage.footers import ScanFile, bucket_property, first_rows
 from acidsql.storage.scan.orc_file import sees_far_times

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import md5
 
+from acidsql.metastore.hive.authentication.sasl import Protection, chosen
 from acidsql.metastore.hive.protocol import WireError
-from acidsql.metastore.hive.sasl import Protection, chosen
 
 URI = "null/default"
 """What Java makes of no protocol and Hadoop's realm."""

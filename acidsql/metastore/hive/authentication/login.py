@@ -10,10 +10,15 @@ from pathlib import Path
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.digest import DigestMd5
-from acidsql.metastore.hive.kerberos import GssApi, KerberosLogin, short_name, user_of
-from acidsql.metastore.hive.sasl import Mechanism, Plain
-from acidsql.metastore.hive.tokens import Token, find_token, owner_of
+from acidsql.metastore.hive.authentication.digest import DigestMd5
+from acidsql.metastore.hive.authentication.kerberos import (
+    GssApi,
+    KerberosLogin,
+    short_name,
+    user_of,
+)
+from acidsql.metastore.hive.authentication.sasl import Mechanism, Plain
+from acidsql.metastore.hive.authentication.tokens import Token, find_token, owner_of
 
 TOKEN_FILE_VARIABLE = "HADOOP_TOKEN_FILE_LOCATION"
 """Where containers have their tokens; no other place reads the variable."""

@@ -1,0 +1,1 @@
+"""Statements about partitions, and where partitions may lie."""
