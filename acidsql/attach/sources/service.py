@@ -27,7 +27,9 @@ from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.metastore.embedded import current_user
 from acidsql.metastore.hive.authorizers import REFUSE, find_authorizer, refused_error
-from acidsql.metastore.hive.calls import (
+from acidsql.metastore.hive.calls.declaring import NO_SUCH_OBJECT
+from acidsql.metastore.hive.calls.reading import (
+    GET_CONFIG_VALUE,
     GET_OPEN_TXNS,
     GET_PARTITION_NAMES,
     GET_PARTITIONS,
@@ -35,13 +37,11 @@ from acidsql.metastore.hive.calls import (
     GET_VALID_WRITE_IDS,
     INSERT_ONLY_TABLES,
     NO_LIMIT,
-    NO_SUCH_OBJECT,
 )
 from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
 from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
 from acidsql.metastore.hive.protocol import WireError
 from acidsql.metastore.hive.reaching import access_of
-from acidsql.metastore.hive.writing import GET_CONFIG_VALUE
 from acidsql.settings import Settings
 
 PARTITIONS_AT_ONCE = 500

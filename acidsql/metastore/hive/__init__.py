@@ -1,8 +1,7 @@
-"""Hive's metastore as a service: its calls over Thrift; ``authentication/`` says to it who we are.
+"""Hive's metastore as a service, over Thrift: its ``calls/``, and the ``authentication/`` that it
+asks for.
 
 protocol.py      values and messages as bytes, and back
-calls.py         the calls that only read and the structs in them, as data
-writing.py       the calls of who takes part
 reaching.py      how servers are reached, by the settings
 site.py          Hive's and Hadoop's own files of settings
 wire.py          a socket with a deadline, by TLS or not

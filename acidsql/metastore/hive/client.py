@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from acidsql.errors import MetastoreError, NotSupportedError
-from acidsql.metastore.hive.calls import Method
+from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.metastore.hive.calls.reading import GET_VERSION
 from acidsql.metastore.hive.connection import (
     Connection,
     FailedThereError,
@@ -24,7 +25,6 @@ from acidsql.metastore.hive.connection import (
 )
 from acidsql.metastore.hive.protocol import RefusedError, WireError
 from acidsql.metastore.hive.reaching import Access
-from acidsql.metastore.hive.writing import GET_VERSION
 
 _MOST_IDLE = 4
 _ATTEMPTS = 3

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.hive.calls import FAILURE, SET_UGI, Method
+from acidsql.metastore.hive.calls.declaring import FAILURE, Method
+from acidsql.metastore.hive.calls.reading import GET_VERSION, SET_UGI
 from acidsql.metastore.hive.channels import Channel
 from acidsql.metastore.hive.protocol import Decoder, MessageType, WireError, encode_call
 from acidsql.metastore.hive.reaching import Access, open_channel
-from acidsql.metastore.hive.writing import GET_VERSION
 
 ANSWER_SECONDS = 30.0
 UNKNOWN_METHOD = 1

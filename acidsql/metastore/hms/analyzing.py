@@ -24,7 +24,7 @@ from acidsql.catalog.statistics import (
     doubted,
 )
 from acidsql.errors import TableNotFoundError
-from acidsql.metastore.hive.writing import (
+from acidsql.metastore.hive.calls.catalog import (
     GET_PARTITION_STATISTICS,
     GET_TABLE_STATISTICS,
     SET_COLUMN_STATISTICS,

@@ -48,19 +48,12 @@ from acidsql.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
-from acidsql.metastore.hive.calls import (
-    GET_PARTITION_NAMES,
-    INSERT_ONLY_TABLES,
-    NO_LIMIT,
-    NO_SUCH_OBJECT,
-)
-from acidsql.metastore.hive.writing import (
+from acidsql.metastore.hive.calls.catalog import (
     ADD_CHECK,
     ADD_FOREIGN_KEY,
     ADD_PARTITIONS,
     ADD_PRIMARY_KEY,
     ADD_UNIQUE,
-    ALREADY_EXISTS,
     CREATE_CONSTRAINED,
     CREATE_DATABASE,
     CREATE_TABLE,
@@ -86,6 +79,8 @@ from acidsql.metastore.hive.writing import (
     RENAME_PARTITION_REQ,
     TRANSLATE_TABLE,
 )
+from acidsql.metastore.hive.calls.declaring import ALREADY_EXISTS, NO_SUCH_OBJECT
+from acidsql.metastore.hive.calls.reading import GET_PARTITION_NAMES, INSERT_ONLY_TABLES, NO_LIMIT
 from acidsql.metastore.hms.analyzing import HiveAnalyzing
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.statistics import AT_ONCE

@@ -11,7 +11,7 @@ from typing import Any
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.metastore.hive.writing import ABORT_COMPACTIONS, COMPACT, SHOW_COMPACT
+from acidsql.metastore.hive.calls.txns import ABORT_COMPACTIONS, COMPACT, SHOW_COMPACT
 from acidsql.metastore.hms.server import Server
 from acidsql.txn.compactions import (
     Compaction,

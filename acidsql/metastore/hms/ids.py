@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
-from acidsql.metastore.hive.calls import GET_OPEN_TXNS, GET_VALID_WRITE_IDS
+from acidsql.metastore.hive.calls.reading import GET_OPEN_TXNS, GET_VALID_WRITE_IDS
+from acidsql.metastore.hive.calls.txns import ALLOCATE_WRITE_IDS, OPEN_TXNS
 from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
-from acidsql.metastore.hive.writing import ALLOCATE_WRITE_IDS, OPEN_TXNS
 from acidsql.metastore.hms.server import AGENT, Server
 
 COMPACTION_TXN = 3

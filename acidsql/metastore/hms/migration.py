@@ -19,11 +19,9 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.batched import batched
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.errors import AlreadyExistsError, NotSupportedError, WriteConflictError
-from acidsql.metastore.hive.writing import (
-    ALREADY_EXISTS,
-    ALTER_DATABASE,
-    CREATE_DATABASE,
-    GET_DATABASE,
+from acidsql.metastore.hive.calls.catalog import ALTER_DATABASE, CREATE_DATABASE, GET_DATABASE
+from acidsql.metastore.hive.calls.declaring import ALREADY_EXISTS
+from acidsql.metastore.hive.calls.txns import (
     GET_DB_UUID,
     GET_MAX_WRITE_ID,
     OPEN_TXNS,

@@ -18,13 +18,9 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.errors import Error
-from acidsql.metastore.hive.calls import GET_PARTITION_NAMES, NO_LIMIT
+from acidsql.metastore.hive.calls.reading import GET_PARTITION_NAMES, NO_LIMIT
+from acidsql.metastore.hive.calls.txns import ABORT_TXN, ADD_WRITE_IDS_TO_MIN_HISTORY, COMMIT_TXN
 from acidsql.metastore.hive.connection import DeclaredError
-from acidsql.metastore.hive.writing import (
-    ABORT_TXN,
-    ADD_WRITE_IDS_TO_MIN_HISTORY,
-    COMMIT_TXN,
-)
 from acidsql.metastore.hms.ids import HiveIds
 from acidsql.metastore.hms.locks import HiveLocks
 from acidsql.txn.compactions import Compaction

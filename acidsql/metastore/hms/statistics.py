@@ -17,8 +17,7 @@ from acidsql.catalog.statistics import (
     StatisticsChange,
     WrittenDirectory,
 )
-from acidsql.metastore.hive.calls import INSERT_ONLY_TABLES, Method
-from acidsql.metastore.hive.writing import (
+from acidsql.metastore.hive.calls.catalog import (
     ALTER_PARTITIONS,
     ALTER_PARTITIONS_REQ,
     ALTER_TABLE,
@@ -26,6 +25,8 @@ from acidsql.metastore.hive.writing import (
     GET_WHOLE_PARTITIONS,
     GET_WHOLE_TABLE,
 )
+from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.metastore.hive.calls.reading import INSERT_ONLY_TABLES
 from acidsql.metastore.hms.ids import HiveIds
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.tables import CATALOG, Struct

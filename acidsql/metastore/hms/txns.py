@@ -26,9 +26,7 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.metastore.hive.client import LostError, ServerFailedError
-from acidsql.metastore.hive.connection import DeclaredError
-from acidsql.metastore.hive.writing import (
+from acidsql.metastore.hive.calls.txns import (
     ABORT_TXN,
     ABORT_TXNS,
     ADD_DYNAMIC_PARTITIONS,
@@ -36,6 +34,8 @@ from acidsql.metastore.hive.writing import (
     GET_OPEN_TXNS_INFO,
     LOCK,
 )
+from acidsql.metastore.hive.client import LostError, ServerFailedError
+from acidsql.metastore.hive.connection import DeclaredError
 from acidsql.metastore.hms.readers import HiveReaders
 from acidsql.metastore.hms.server import AGENT
 from acidsql.metastore.hms.statistics import HiveStatistics

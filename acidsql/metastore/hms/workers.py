@@ -25,15 +25,15 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, MetastoreError, OperationalError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.calls import Method
-from acidsql.metastore.hive.client import LostError
-from acidsql.metastore.hive.writing import (
+from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.metastore.hive.calls.txns import (
     FIND_NEXT_COMPACT,
     MARK_COMPACTED,
     MARK_FAILED,
     MARK_REFUSED,
     UPDATE_COMPACTOR_STATE,
 )
+from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.catalog import HiveCatalog
 from acidsql.metastore.hms.compactions import COMPACTION_TYPES, HiveCompactions, compaction_of
 from acidsql.metastore.hms.ids import COMPACTION_TXN

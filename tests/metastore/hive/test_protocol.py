@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.metastore.hive.calls import GET_TABLE, GET_VALID_WRITE_IDS, PARTITION, TABLE
+from acidsql.metastore.hive.calls.reading import GET_TABLE, GET_VALID_WRITE_IDS, PARTITION, TABLE
 from acidsql.metastore.hive.protocol import (
     BINARY,
     BOOL,

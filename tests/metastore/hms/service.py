@@ -18,8 +18,8 @@ from acidsql.catalog.model import TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.errors import Error, MetastoreError, TransactionAbortedError, WriteConflictError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.hive import calls, writing
-from acidsql.metastore.hive.calls import FAILURE, Method
+from acidsql.metastore.hive.calls import catalog, declaring, reading, txns
+from acidsql.metastore.hive.calls.declaring import FAILURE, Method
 from acidsql.metastore.hive.protocol import TEXT, Decoder, MessageType, encode
 from acidsql.metastore.hms.locks import _KINDS, _TYPES
 from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
@@ -32,7 +32,7 @@ Struct = dict[str, Any]
 LONGEST_WAIT = 60
 METHODS: dict[str, Method] = {
     one.name: one
-    for module in (calls, writing)
+    for module in (reading, catalog, txns)
     for one in vars(module).values()
     if isinstance(one, Method)
 }
@@ -238,7 +238,7 @@ class HiveService:
             try:
                 self.store.heartbeat_lock(ids["lockid"])
             except Error as error:
-                raise DeclaredError(writing.NO_SUCH_LOCK, error.message) from error
+                raise DeclaredError(declaring.NO_SUCH_LOCK, error.message) from error
         if "txnid" in ids:
             _in_txn(lambda: self.store.heartbeat(ids["txnid"]))
 
@@ -251,7 +251,7 @@ class HiveService:
             self.store.abort(rqst["txnid"])
         except Error as error:
             words = f"Transaction {error.message} is already committed."
-            raise DeclaredError(calls.NO_SUCH_TXN, words) from error
+            raise DeclaredError(declaring.NO_SUCH_TXN, words) from error
 
     def _abort_txns(self, rqst: Struct) -> None:
         self.store.abort_txns(rqst["txn_ids"])
@@ -314,16 +314,16 @@ class HiveService:
         try:
             answer = self.store.check_lock(lock_id, txn_id)
         except TransactionAbortedError as error:
-            raise DeclaredError(writing.TXN_ABORTED, error.message) from error
+            raise DeclaredError(declaring.TXN_ABORTED, error.message) from error
         except MetastoreError as error:
-            raise DeclaredError(writing.NO_SUCH_LOCK, error.message) from error
+            raise DeclaredError(declaring.NO_SUCH_LOCK, error.message) from error
         return {"lockid": answer.lock_id, "state": LOCK_STATES[answer.state]}
 
     def _unlock(self, rqst: Struct) -> None:
         try:
             self.store.unlock(rqst["lockid"])
         except Error as error:
-            raise DeclaredError(writing.TXN_OPEN, error.message) from error
+            raise DeclaredError(declaring.TXN_OPEN, error.message) from error
 
     def _show_locks(self, rqst: Struct) -> Struct:
         shown = []
@@ -404,7 +404,7 @@ class HiveService:
 
     def _get_database(self, name: str) -> Struct:
         if name not in self.databases:
-            raise DeclaredError(calls.NO_SUCH_OBJECT, f"database hive.{name}")
+            raise DeclaredError(declaring.NO_SUCH_OBJECT, f"database hive.{name}")
         return self.databases[name]
 
     def _get_all_databases(self) -> list[str]:
@@ -413,7 +413,7 @@ class HiveService:
     def _create_database(self, database: Struct) -> None:
         name = database["name"]
         if name in self.databases:
-            raise DeclaredError(writing.ALREADY_EXISTS, f"Database {name} already exists")
+            raise DeclaredError(declaring.ALREADY_EXISTS, f"Database {name} already exists")
         managed = database.get("managedLocationUri")
         if managed is not None:  # Hive 4 refuses one that is there
             Path(managed.removeprefix("file:")).mkdir(parents=True)
@@ -432,7 +432,7 @@ class HiveService:
 
     def _stored(self, name: TableName) -> Struct:
         if name not in self.tables:
-            raise DeclaredError(calls.NO_SUCH_OBJECT, f"hive.{name} table not found")
+            raise DeclaredError(declaring.NO_SUCH_OBJECT, f"hive.{name} table not found")
         return self.tables[name]
 
     def _get_table_objects_by_name_req(self, req: Struct) -> Struct:
@@ -478,7 +478,7 @@ class HiveService:
     def _create(self, table: Struct, constraints: Struct | None = None) -> None:
         name = TableName(table["dbName"], table["tableName"])
         if name in self.tables:
-            raise DeclaredError(writing.ALREADY_EXISTS, f"Table {name} already exists")
+            raise DeclaredError(declaring.ALREADY_EXISTS, f"Table {name} already exists")
         made = {"transient_lastDdlTime": "1", "numFiles": "0", "totalSize": "0"}
         parameters = made | table.get("parameters", {})
         self.tables[name] = table | {"parameters": parameters, "id": len(self.calls)}
@@ -694,9 +694,9 @@ def _in_txn(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except (TransactionAbortedError, WriteConflictError) as error:
-        raise DeclaredError(writing.TXN_ABORTED, error.message) from error
+        raise DeclaredError(declaring.TXN_ABORTED, error.message) from error
     except MetastoreError as error:
-        raise DeclaredError(calls.NO_SUCH_TXN, error.message) from error
+        raise DeclaredError(declaring.NO_SUCH_TXN, error.message) from error
 
 
 def _as_text(properties: dict[str, str] | None) -> str:

@@ -1,64 +1,26 @@
 """The calls that only read of Hive's metastore, as data: what is sent, what is read of the answer.
 Names and numbers are those of the service's interface, which Hive 3.1 and 4 share for all of these.
-Of structs only the fields that are looked at are named. (``writing`` has the calls of who takes
-part.)
+Of structs only the fields that are looked at are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.protocol import (
-    BINARY,
-    I16,
-    I32,
-    I64,
-    TEXT,
-    Kind,
-    ListOf,
-    MapOf,
-    Struct,
+from acidsql.metastore.hive.calls.declaring import (
+    FIELD_SCHEMA,
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    NO_SUCH_TXN,
+    TEXTS,
+    Method,
+    method,
+    struct_of,
 )
+from acidsql.metastore.hive.protocol import BINARY, I16, I32, I64, TEXT, ListOf, MapOf
 
 INSERT_ONLY_TABLES = 2
 """The capability without which insert-only tables are not told of."""
 NO_LIMIT = -1
 
-META_EXCEPTION = "MetaException"
-NO_SUCH_OBJECT = "NoSuchObjectException"
-NO_SUCH_TXN = "NoSuchTxnException"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """``result``: None of one that gives nothing back. ``errors``: the exceptions that it declares,
-    by their number in an answer.
-    """
-
-    name: str
-    arguments: Struct
-    result: Kind | None
-    errors: Mapping[int, str]
-
-    @property
-    def answer(self) -> Struct:
-        result = {} if self.result is None else {0: ("success", self.result)}
-        errors = {number: (name, ERROR) for number, name in self.errors.items()}
-        return Struct(fields={**result, **errors})
-
-
-def struct_of(**fields: tuple[int, Kind]) -> Struct:
-    """The kind of a struct with these fields, each by its number."""
-    return Struct(fields={number: (name, kind) for name, (number, kind) in fields.items()})
-
-
-TEXTS = ListOf(item=TEXT)
-ERROR = struct_of(message=(1, TEXT))
-FAILURE = struct_of(message=(1, TEXT), type=(2, I32))
-"""What a server answers where a method fails in a way that it does not declare."""
-
-FIELD_SCHEMA = struct_of(name=(1, TEXT), type=(2, TEXT), comment=(3, TEXT))
 STORAGE = struct_of(
     cols=(1, ListOf(item=FIELD_SCHEMA)),
     location=(2, TEXT),
@@ -136,4 +98,9 @@ GET_PARTITIONS = Method(
     arguments=struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), names=(3, TEXTS)),
     result=ListOf(item=PARTITION),
     errors={1: META_EXCEPTION, 2: NO_SUCH_OBJECT, 3: "InvalidObjectException"},
+)
+
+GET_VERSION = method("getVersion", TEXT)
+GET_CONFIG_VALUE = method(
+    "get_config_value", TEXT, "ConfigValSecurityException", name=(1, TEXT), defaultValue=(2, TEXT)
 )

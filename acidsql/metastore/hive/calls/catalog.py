@@ -1,5 +1,4 @@
-"""The calls of who takes part in Hive's metastore, as data: see ``calls``. Names and numbers are
-those of the service's interface.
+"""The calls that change a catalog, as data.
 
 A field that is not given is not sent, so that what a version does not know it is not told, and no
 default of ours stands for what the server would take. Structs that are read, changed and written
@@ -8,13 +7,18 @@ back are named whole: what was left out would be lost there.
 
 from __future__ import annotations
 
-from acidsql.metastore.hive.calls import (
+from acidsql.metastore.hive.calls.declaring import (
+    ALREADY_EXISTS,
+    CONTEXT,
     FIELD_SCHEMA,
+    INVALID_OBJECT,
+    INVALID_OPERATION,
     META_EXCEPTION,
     NO_SUCH_OBJECT,
-    NO_SUCH_TXN,
+    TEXT_MAP,
     TEXTS,
     Method,
+    method,
     struct_of,
 )
 from acidsql.metastore.hive.protocol import (
@@ -31,36 +35,6 @@ from acidsql.metastore.hive.protocol import (
     Struct,
 )
 
-ALREADY_EXISTS = "AlreadyExistsException"
-INVALID_OBJECT = "InvalidObjectException"
-INVALID_OPERATION = "InvalidOperationException"
-NO_SUCH_LOCK = "NoSuchLockException"
-TXN_ABORTED = "TxnAbortedException"
-TXN_OPEN = "TxnOpenException"
-
-TEXT_MAP = MapOf(key=TEXT, value=TEXT)
-IDS = ListOf(item=I64)
-CONTEXT = struct_of(properties=(1, TEXT_MAP))
-
-
-def _method(
-    name: str, result: Kind | None, /, *errors: str, **arguments: tuple[int, Kind]
-) -> Method:
-    return Method(
-        name=name,
-        arguments=struct_of(**arguments),
-        result=result,
-        errors=dict(enumerate(errors, start=1)),
-    )
-
-
-# ---- the server
-
-GET_VERSION = _method("getVersion", TEXT)
-GET_CONFIG_VALUE = _method(
-    "get_config_value", TEXT, "ConfigValSecurityException", name=(1, TEXT), defaultValue=(2, TEXT)
-)
-
 # ---- databases
 
 DATABASE = struct_of(
@@ -73,9 +47,9 @@ DATABASE = struct_of(
     catalogName=(8, TEXT),
     managedLocationUri=(10, TEXT),
 )
-GET_DATABASE = _method("get_database", DATABASE, NO_SUCH_OBJECT, META_EXCEPTION, name=(1, TEXT))
-GET_ALL_DATABASES = _method("get_all_databases", TEXTS, META_EXCEPTION)
-CREATE_DATABASE = _method(
+GET_DATABASE = method("get_database", DATABASE, NO_SUCH_OBJECT, META_EXCEPTION, name=(1, TEXT))
+GET_ALL_DATABASES = method("get_all_databases", TEXTS, META_EXCEPTION)
+CREATE_DATABASE = method(
     "create_database",
     None,
     ALREADY_EXISTS,
@@ -83,7 +57,7 @@ CREATE_DATABASE = _method(
     META_EXCEPTION,
     database=(1, DATABASE),
 )
-ALTER_DATABASE = _method(
+ALTER_DATABASE = method(
     "alter_database",
     None,
     META_EXCEPTION,
@@ -91,7 +65,7 @@ ALTER_DATABASE = _method(
     dbname=(1, TEXT),
     db=(2, DATABASE),
 )
-DROP_DATABASE = _method(
+DROP_DATABASE = method(
     "drop_database",
     None,
     NO_SUCH_OBJECT,
@@ -153,7 +127,7 @@ WHOLE_TABLE = struct_of(
     writeId=(19, I64),
     id=(25, I64),
 )
-GET_WHOLE_TABLE = _method(
+GET_WHOLE_TABLE = method(
     "get_table_req",
     struct_of(table=(1, WHOLE_TABLE)),
     META_EXCEPTION,
@@ -168,7 +142,7 @@ GET_WHOLE_TABLE = _method(
         ),
     ),
 )
-GET_TABLES_WITH_LOCATION = _method(
+GET_TABLES_WITH_LOCATION = method(
     "get_table_objects_by_name_req",
     struct_of(
         tables=(
@@ -198,8 +172,8 @@ GET_TABLES_WITH_LOCATION = _method(
     ),
 )
 """Hive 3 knows no ``projectionSpec``, and sends tables whole."""
-GET_ALL_TABLES = _method("get_all_tables", TEXTS, META_EXCEPTION, db_name=(1, TEXT))
-GET_TABLES_BY_TYPE = _method(
+GET_ALL_TABLES = method("get_all_tables", TEXTS, META_EXCEPTION, db_name=(1, TEXT))
+GET_TABLES_BY_TYPE = method(
     "get_tables_by_type",
     TEXTS,
     META_EXCEPTION,
@@ -266,7 +240,7 @@ UNIQUE = ListOf(
     )
 )
 _CREATE_ERRORS = (ALREADY_EXISTS, INVALID_OBJECT, META_EXCEPTION, NO_SUCH_OBJECT)
-CREATE_TABLE = _method(
+CREATE_TABLE = method(
     "create_table_with_environment_context",
     None,
     *_CREATE_ERRORS,
@@ -274,7 +248,7 @@ CREATE_TABLE = _method(
     environment_context=(2, CONTEXT),
 )
 """Hive 3 has it."""
-CREATE_CONSTRAINED = _method(
+CREATE_CONSTRAINED = method(
     "create_table_with_constraints",
     None,
     *_CREATE_ERRORS,
@@ -299,13 +273,13 @@ _CREATE_REQUEST = struct_of(
     processorCapabilities=(9, TEXTS),
     processorIdentifier=(10, TEXT),
 )
-CREATE_TABLE_REQ = _method("create_table_req", None, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST))
+CREATE_TABLE_REQ = method("create_table_req", None, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST))
 """Hive 4 has it."""
-TRANSLATE_TABLE = _method(
+TRANSLATE_TABLE = method(
     "translate_table_dryrun", WHOLE_TABLE, *_CREATE_ERRORS, request=(1, _CREATE_REQUEST)
 )
 """Hive 4 has it: the table that CREATE would make."""
-DROP_TABLE = _method(
+DROP_TABLE = method(
     "drop_table_with_environment_context",
     None,
     NO_SUCH_OBJECT,
@@ -315,7 +289,7 @@ DROP_TABLE = _method(
     deleteData=(3, BOOL),
     environment_context=(4, CONTEXT),
 )
-ALTER_TABLE = _method(
+ALTER_TABLE = method(
     "alter_table_with_environment_context",
     None,
     INVALID_OPERATION,
@@ -326,7 +300,7 @@ ALTER_TABLE = _method(
     environment_context=(4, CONTEXT),
 )
 """Hive 3 has it."""
-ALTER_TABLE_REQ = _method(
+ALTER_TABLE_REQ = method(
     "alter_table_req",
     struct_of(),
     INVALID_OPERATION,
@@ -356,12 +330,12 @@ _CHILD_OF = struct_of(foreign_db_name=(3, TEXT), foreign_tbl_name=(4, TEXT), cat
 
 
 def _constraints(name: str, kind: ListOf, of: Struct = _TABLE_OF) -> Method:
-    return _method(name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, of))
+    return method(name, struct_of(all=(1, kind)), META_EXCEPTION, NO_SUCH_OBJECT, request=(1, of))
 
 
 def _add_constraint(name: str, columns: str, kind: ListOf) -> Method:
     request = struct_of(**{columns: (1, kind)})
-    return _method(name, None, NO_SUCH_OBJECT, META_EXCEPTION, req=(1, request))
+    return method(name, None, NO_SUCH_OBJECT, META_EXCEPTION, req=(1, request))
 
 
 GET_PRIMARY_KEYS = _constraints("get_primary_keys", PRIMARY_KEY, _KEYS_OF)
@@ -374,7 +348,7 @@ ADD_PRIMARY_KEY = _add_constraint("add_primary_key", "primaryKeyCols", PRIMARY_K
 ADD_FOREIGN_KEY = _add_constraint("add_foreign_key", "foreignKeyCols", FOREIGN_KEY)
 ADD_UNIQUE = _add_constraint("add_unique_constraint", "uniqueConstraintCols", UNIQUE)
 ADD_CHECK = _add_constraint("add_check_constraint", "checkConstraintCols", CHECK)
-DROP_CONSTRAINT = _method(
+DROP_CONSTRAINT = method(
     "drop_constraint",
     None,
     NO_SUCH_OBJECT,
@@ -386,7 +360,7 @@ DROP_CONSTRAINT = _method(
         ),
     ),
 )
-GET_ALL_CONSTRAINTS = _method(
+GET_ALL_CONSTRAINTS = method(
     "get_all_table_constraints",
     struct_of(
         allTableConstraints=(
@@ -431,7 +405,7 @@ _OF_NAMES: dict[str, tuple[int, Kind]] = {
     "tbl_name": (2, TEXT),
     "names": (3, TEXTS),
 }
-GET_PARTITION_FACTS = _method(
+GET_PARTITION_FACTS = method(
     "get_partitions_by_names",
     ListOf(item=_PARTITION_FACTS),
     META_EXCEPTION,
@@ -439,7 +413,7 @@ GET_PARTITION_FACTS = _method(
     INVALID_OBJECT,
     **_OF_NAMES,
 )
-GET_WHOLE_PARTITIONS = _method(
+GET_WHOLE_PARTITIONS = method(
     "get_partitions_by_names",
     ListOf(item=WHOLE_PARTITION),
     META_EXCEPTION,
@@ -447,7 +421,7 @@ GET_WHOLE_PARTITIONS = _method(
     INVALID_OBJECT,
     **_OF_NAMES,
 )
-ADD_PARTITIONS = _method(
+ADD_PARTITIONS = method(
     "add_partitions_req",
     struct_of(partitions=(1, ListOf(item=struct_of(values=(1, TEXTS))))),
     INVALID_OBJECT,
@@ -465,7 +439,7 @@ ADD_PARTITIONS = _method(
         ),
     ),
 )
-DROP_PARTITION = _method(
+DROP_PARTITION = method(
     "drop_partition_with_environment_context",
     BOOL,
     NO_SUCH_OBJECT,
@@ -476,7 +450,7 @@ DROP_PARTITION = _method(
     deleteData=(4, BOOL),
     environment_context=(5, CONTEXT),
 )
-ALTER_PARTITIONS = _method(
+ALTER_PARTITIONS = method(
     "alter_partitions_with_environment_context",
     None,
     INVALID_OPERATION,
@@ -487,7 +461,7 @@ ALTER_PARTITIONS = _method(
     environment_context=(4, CONTEXT),
 )
 """Hive 3 has it."""
-ALTER_PARTITIONS_REQ = _method(
+ALTER_PARTITIONS_REQ = method(
     "alter_partitions_req",
     struct_of(),
     INVALID_OPERATION,
@@ -508,7 +482,7 @@ ALTER_PARTITIONS_REQ = _method(
 """Hive 4 has it."""
 
 _RENAME_ERRORS = (INVALID_OPERATION, META_EXCEPTION)
-RENAME_PARTITION = _method(
+RENAME_PARTITION = method(
     "rename_partition",
     None,
     *_RENAME_ERRORS,
@@ -518,7 +492,7 @@ RENAME_PARTITION = _method(
     new_part=(4, WHOLE_PARTITION),
 )
 """Hive 3 has it."""
-RENAME_PARTITION_REQ = _method(
+RENAME_PARTITION_REQ = method(
     "rename_partition_req",
     struct_of(),
     *_RENAME_ERRORS,
@@ -535,289 +509,6 @@ RENAME_PARTITION_REQ = _method(
     ),
 )
 """Hive 4 has it."""
-
-# ---- transactions
-
-OPEN_TXNS = _method(
-    "open_txns",
-    struct_of(txn_ids=(1, IDS)),
-    rqst=(
-        1,
-        struct_of(
-            num_txns=(1, I32),
-            user=(2, TEXT),
-            hostname=(3, TEXT),
-            agentInfo=(4, TEXT),
-            txn_type=(7, I32),
-        ),
-    ),
-)
-TXN_INFO = struct_of(
-    id=(1, I64),
-    state=(2, I32),
-    user=(3, TEXT),
-    hostname=(4, TEXT),
-    agentInfo=(5, TEXT),
-    startedTime=(8, I64),
-    lastHeartbeatTime=(9, I64),
-)
-GET_OPEN_TXNS_INFO = _method(
-    "get_open_txns_info",
-    struct_of(txn_high_water_mark=(1, I64), open_txns=(2, ListOf(item=TXN_INFO))),
-)
-ABORT_TXN = _method("abort_txn", None, NO_SUCH_TXN, rqst=(1, struct_of(txnid=(1, I64))))
-ABORT_TXNS = _method("abort_txns", None, NO_SUCH_TXN, rqst=(1, struct_of(txn_ids=(1, IDS))))
-COMMIT_TXN = _method(
-    "commit_txn",
-    None,
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    rqst=(1, struct_of(txnid=(1, I64), exclWriteEnabled=(6, BOOL))),
-)
-ALLOCATE_WRITE_IDS = _method(
-    "allocate_table_write_ids",
-    struct_of(txnToWriteIds=(1, ListOf(item=struct_of(txnId=(1, I64), writeId=(2, I64))))),
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    META_EXCEPTION,
-    rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT), txnIds=(3, IDS))),
-)
-HEARTBEAT = _method(
-    "heartbeat",
-    None,
-    NO_SUCH_LOCK,
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    ids=(1, struct_of(lockid=(1, I64), txnid=(2, I64))),
-)
-ADD_DYNAMIC_PARTITIONS = _method(
-    "add_dynamic_partitions",
-    None,
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    rqst=(
-        1,
-        struct_of(
-            txnid=(1, I64),
-            writeid=(2, I64),
-            dbname=(3, TEXT),
-            tablename=(4, TEXT),
-            partitionnames=(5, TEXTS),
-            operationType=(6, I32),
-        ),
-    ),
-)
-ADD_WRITE_IDS_TO_MIN_HISTORY = _method(
-    "add_write_ids_to_min_history",
-    None,
-    META_EXCEPTION,
-    txnId=(1, I64),
-    writeIds=(2, MapOf(key=TEXT, value=I64)),
-)
-"""Hive 4 has it."""
-
-# ---- locks
-
-LOCK_COMPONENT = struct_of(
-    type=(1, I32),
-    level=(2, I32),
-    dbname=(3, TEXT),
-    tablename=(4, TEXT),
-    partitionname=(5, TEXT),
-    operationType=(6, I32),
-    isTransactional=(7, BOOL),
-    isDynamicPartitionWrite=(8, BOOL),
-)
-LOCK_RESPONSE = struct_of(lockid=(1, I64), state=(2, I32), errorMessage=(3, TEXT))
-LOCK = _method(
-    "lock",
-    LOCK_RESPONSE,
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    rqst=(
-        1,
-        struct_of(
-            component=(1, ListOf(item=LOCK_COMPONENT)),
-            txnid=(2, I64),
-            user=(3, TEXT),
-            hostname=(4, TEXT),
-            agentInfo=(5, TEXT),
-            zeroWaitReadEnabled=(6, BOOL),
-            exclusiveCTAS=(7, BOOL),
-        ),
-    ),
-)
-CHECK_LOCK = _method(
-    "check_lock",
-    LOCK_RESPONSE,
-    NO_SUCH_TXN,
-    TXN_ABORTED,
-    NO_SUCH_LOCK,
-    rqst=(1, struct_of(lockid=(1, I64), txnid=(2, I64))),
-)
-UNLOCK = _method("unlock", None, NO_SUCH_LOCK, TXN_OPEN, rqst=(1, struct_of(lockid=(1, I64))))
-SHOW_LOCKS = _method(
-    "show_locks",
-    struct_of(
-        locks=(
-            1,
-            ListOf(
-                item=struct_of(
-                    lockid=(1, I64),
-                    dbname=(2, TEXT),
-                    tablename=(3, TEXT),
-                    partname=(4, TEXT),
-                    state=(5, I32),
-                    type=(6, I32),
-                    txnid=(7, I64),
-                    lastheartbeat=(8, I64),
-                    acquiredat=(9, I64),
-                    user=(10, TEXT),
-                    hostname=(11, TEXT),
-                    agentInfo=(13, TEXT),
-                    blockedByExtId=(14, I64),
-                    blockedByIntId=(15, I64),
-                    lockIdInternal=(16, I64),
-                )
-            ),
-        )
-    ),
-    rqst=(1, struct_of(isExtended=(4, BOOL))),
-)
-
-# ---- compactions
-
-COMPACT = _method(
-    "compact2",
-    struct_of(id=(1, I64), state=(2, TEXT), accepted=(3, BOOL), errormessage=(4, TEXT)),
-    rqst=(
-        1,
-        struct_of(
-            dbname=(1, TEXT),
-            tablename=(2, TEXT),
-            partitionname=(3, TEXT),
-            type=(4, I32),
-            runas=(5, TEXT),
-            properties=(6, TEXT_MAP),
-            initiatorId=(7, TEXT),
-            initiatorVersion=(8, TEXT),
-            poolName=(9, TEXT),
-            numberOfBuckets=(10, I32),
-            orderByClause=(11, TEXT),
-        ),
-    ),
-)
-SHOW_COMPACT = _method(
-    "show_compact",
-    struct_of(
-        compacts=(
-            1,
-            ListOf(
-                item=struct_of(
-                    dbname=(1, TEXT),
-                    tablename=(2, TEXT),
-                    partitionname=(3, TEXT),
-                    type=(4, I32),
-                    state=(5, TEXT),
-                    workerid=(6, TEXT),
-                    start=(7, I64),
-                    endTime=(11, I64),
-                    id=(13, I64),
-                    errorMessage=(14, TEXT),
-                    enqueueTime=(15, I64),
-                    workerVersion=(16, TEXT),
-                    initiatorId=(17, TEXT),
-                    initiatorVersion=(18, TEXT),
-                    poolName=(20, TEXT),
-                    nextTxnId=(21, I64),
-                    txnId=(22, I64),
-                    commitTime=(23, I64),
-                    hightestWriteId=(24, I64),
-                )
-            ),
-        )
-    ),
-    rqst=(1, struct_of(id=(1, I64))),
-)
-"""Hive 3 knows no ``id``, and shows all."""
-ABORT_COMPACTIONS = _method(
-    "abort_Compactions",
-    struct_of(
-        abortedcompacts=(
-            1,
-            MapOf(
-                key=I64,
-                value=struct_of(compactionId=(1, I64), status=(2, TEXT), message=(3, TEXT)),
-            ),
-        )
-    ),
-    rqst=(1, struct_of(compactionIds=(1, IDS))),
-)
-"""Hive 4 has it."""
-
-COMPACTION_INFO = struct_of(
-    id=(1, I64),
-    dbname=(2, TEXT),
-    tablename=(3, TEXT),
-    partitionname=(4, TEXT),
-    type=(5, I32),
-    runas=(6, TEXT),
-    properties=(7, TEXT),
-    toomanyaborts=(8, BOOL),
-    state=(9, TEXT),
-    workerId=(10, TEXT),
-    start=(11, I64),
-    highestWriteId=(12, I64),
-    errorMessage=(13, TEXT),
-    hasoldabort=(14, BOOL),
-    enqueueTime=(15, I64),
-    retryRetention=(16, I64),
-    poolname=(17, TEXT),
-    numberOfBuckets=(18, I32),
-    orderByClause=(19, TEXT),
-)
-FIND_NEXT_COMPACT = _method(
-    "find_next_compact2",
-    struct_of(ci=(1, COMPACTION_INFO)),
-    META_EXCEPTION,
-    rqst=(1, struct_of(workerId=(1, TEXT), workerVersion=(2, TEXT), poolName=(3, TEXT))),
-)
-"""The calls of a worker: Hive 4 has them. In Hive 3 workers ask the database itself."""
-UPDATE_COMPACTOR_STATE = _method(
-    "update_compactor_state", None, cr=(1, COMPACTION_INFO), txn_id=(2, I64)
-)
-MARK_COMPACTED = _method("mark_compacted", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
-MARK_REFUSED = _method("mark_refused", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
-MARK_FAILED = _method("mark_failed", None, META_EXCEPTION, cr=(1, COMPACTION_INFO))
-
-# ---- tables of another store
-
-GET_DB_UUID = _method("get_metastore_db_uuid", TEXT, META_EXCEPTION)
-"""What tells a metastore from every other one, whichever of its servers is asked."""
-REPL_TBL_WRITEID_STATE = _method(
-    "repl_tbl_writeid_state",
-    None,
-    rqst=(
-        1,
-        struct_of(
-            validWriteIdlist=(1, TEXT),
-            user=(2, TEXT),
-            hostName=(3, TEXT),
-            dbName=(4, TEXT),
-            tableName=(5, TEXT),
-        ),
-    ),
-)
-"""Says at which write id a table goes on; passed over where one was given out already."""
-SEED_TXN_ID = _method("seed_txn_id", None, META_EXCEPTION, rqst=(1, struct_of(seedTxnId=(1, I64))))
-"""Hive 4 has it: the next transaction gets this id."""
-GET_MAX_WRITE_ID = _method(
-    "get_max_allocated_table_write_id",
-    struct_of(maxWriteId=(1, I64)),
-    META_EXCEPTION,
-    rqst=(1, struct_of(dbName=(1, TEXT), tableName=(2, TEXT))),
-)
-"""Hive 4 has it. Of Hive 3 the lists of valid write ids tell it."""
 
 # ---- statistics of columns
 
@@ -846,7 +537,7 @@ COLUMN_DATA = struct_of(
 )
 """One of these is there. Hive 3 has no ``timestampStats``: there it is ``longStats``."""
 COLUMN_OBJECT = struct_of(colName=(1, TEXT), colType=(2, TEXT), statsData=(3, COLUMN_DATA))
-SET_COLUMN_STATISTICS = _method(
+SET_COLUMN_STATISTICS = method(
     "set_aggr_stats_for",
     BOOL,
     NO_SUCH_OBJECT,
@@ -889,14 +580,14 @@ _OF_TABLE_STATISTICS: dict[str, tuple[int, Kind]] = {
     "colNames": (3, TEXTS),
 }
 _COLUMN_OBJECTS = ListOf(item=COLUMN_OBJECT)
-GET_TABLE_STATISTICS = _method(
+GET_TABLE_STATISTICS = method(
     "get_table_statistics_req",
     struct_of(tableStats=(1, _COLUMN_OBJECTS)),
     NO_SUCH_OBJECT,
     META_EXCEPTION,
     request=(1, struct_of(**_OF_TABLE_STATISTICS, catName=(4, TEXT), engine=(6, TEXT))),
 )
-GET_PARTITION_STATISTICS = _method(
+GET_PARTITION_STATISTICS = method(
     "get_partitions_statistics_req",
     struct_of(partStats=(1, MapOf(key=TEXT, value=_COLUMN_OBJECTS))),
     NO_SUCH_OBJECT,
