@@ -40,8 +40,10 @@ from acidsql.errors import BindError, Error, ExecutionError, InternalError, Meta
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.planner.bind.bound_catalog import BoundAttachDatabase, BoundAttachTable
 from acidsql.result import Result, Stats
+from acidsql.settings import Settings
 
 COLUMNS = ("table", "kind", "partitions", "state")
 ATTACHED_NOW = "attached"
@@ -98,7 +100,7 @@ def attach_database(
     is made, if no table can be attached.
     """
     _check_warehouse(files, action)
-    source = _ask(files, action)
+    source = _ask(files, action, live.settings)
     candidates = _candidates(store, files, action, source)
     _check_some(action, source, candidates)
     interrupts.too_late()
@@ -118,11 +120,11 @@ def attach_database(
 
 
 def explain_attach_database(
-    store: Catalog, files: FileIO, action: BoundAttachDatabase
+    store: Catalog, files: FileIO, action: BoundAttachDatabase, settings: Settings
 ) -> Iterator[str]:
     """What ATTACH DATABASE would answer. Changes nothing."""
     _check_warehouse(files, action)
-    source = _ask(files, action)
+    source = _ask(files, action, settings)
     candidates = _candidates(store, files, action, source)
     _check_some(action, source, candidates)
     yield f"ATTACH DATABASE {action.name}{' OVERLAY' if action.overlay else ''}"
@@ -175,22 +177,23 @@ def _check_warehouse(files: FileIO, action: BoundAttachDatabase) -> None:
 # ---- the source
 
 
-def _ask(files: FileIO, action: BoundAttachDatabase) -> _Source:
+def _ask(files: FileIO, action: BoundAttachDatabase, settings: Settings) -> _Source:
     """What the source tells. BindError at its place for what it cannot tell."""
     try:
         is_asked = is_database(action.source)
-        return _of_metastore(action) if is_asked else _of_exports(files, action)
+        return _of_metastore(action, settings) if is_asked else _of_exports(files, action, settings)
     except BindError as error:
         error.span, error.source = action.source_span, None
         raise
 
 
-def _of_metastore(action: BoundAttachDatabase) -> _Source:
+def _of_metastore(action: BoundAttachDatabase, settings: Settings) -> _Source:
     from acidsql.attach.sources.database import asking
     from acidsql.attach.sources.metastore import HiveTables
     from acidsql.attach.sources.urls import parse_metastore_url
 
     url, named = parse_metastore_url(action.source)
+    check_tells(settings, f"of the metastore {url.shown}")
     with asking(url) as connection:
         database = read_database(HiveTables(connection), named or action.name)
     recorded = {name.table: url.recorded(name) for name in _names(database)}
@@ -198,12 +201,13 @@ def _of_metastore(action: BoundAttachDatabase) -> _Source:
     return _Source(database=database, words=words, recorded=recorded, url=url)
 
 
-def _of_exports(files: FileIO, action: BoundAttachDatabase) -> _Source:
+def _of_exports(files: FileIO, action: BoundAttachDatabase, settings: Settings) -> _Source:
     from acidsql.attach.sources.derby_dump import exported
     from acidsql.attach.sources.metastore import HiveTables
 
     path, _, given = action.source.partition("?database=")
     _check_exports(files, path)
+    check_tells(settings, f"that {path} tells of")
     named = hive_database_name(given) if given else action.name
     with exported(files, path_of(path)) as connection:
         database = read_database(HiveTables(connection), named)

@@ -26,6 +26,7 @@ from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
+from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
 from acidsql.settings import Settings
 
@@ -52,6 +53,7 @@ def ask(files: FileIO, action: BoundAttachTable, settings: Settings) -> Told | N
     with _placed(span):
         if is_metastore(source):
             return _of_metastore(parse_source(source), action, settings)
+        check_tells(settings, f"that {source} tells of")
         path, _, table = source.partition("?table=")
         if is_derby_dump(files, path_of(path)):
             return _of_exports(files, path, table, action)
@@ -95,6 +97,7 @@ def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) 
 def _of_metastore(source: Source, action: BoundAttachTable, settings: Settings) -> Told:
     match source:
         case DatabaseUrl():
+            check_tells(settings, f"of the metastore {source.shown}")
             with asking(source) as connection:
                 facts = _facts(connection, source.table, action)
         case ServiceUrl():

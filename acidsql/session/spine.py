@@ -304,7 +304,9 @@ class Spine:
             case CatalogCommand(action=BoundAttachDatabase() as action) if mode is None:
                 from acidsql.attach.databases import explain_attach_database
 
-                return list(explain_attach_database(self.store, self.engine.files, action))
+                return list(
+                    explain_attach_database(self.store, self.engine.files, action, self.settings)
+                )
             case CatalogCommand(action=BoundAdoptTable() as action) if mode is None:
                 from acidsql.attach.adoption import Adopter
 

@@ -369,7 +369,8 @@ OWN: tuple[Setting, ...] = (
         default="false",
         doc=(
             "Refuse the tables of a Hive metastore that has an authorizer, such as Ranger's, since"
-            " its policies do not reach acidsql."
+            " its policies do not reach acidsql, and those that a metastore's database or a dump"
+            " tells of, which tell of none."
         ),
         honoured=True,
     ),

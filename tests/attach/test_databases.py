@@ -15,7 +15,7 @@ from sqlalchemy import Engine, event
 
 from acidsql.catalog.attached import MOVED
 from acidsql.catalog.model import TableName
-from acidsql.errors import BindError, DatabaseNotFoundError, MetastoreError
+from acidsql.errors import BindError, DatabaseNotFoundError, MetastoreError, NotSupportedError
 from acidsql.session import Session
 from acidsql.settings import values
 from tests.attach import derby
@@ -614,3 +614,26 @@ def test_exports_tell_a_database(hive: Path, session: Session, tmp_path: Path) -
     assert id_list(session, "twin.events") == [1, 11]
     again = session.sql(attach)
     assert again.notes == ("attached 0 tables, 4 attached already, 5 not attached",)
+
+
+def test_a_database_tells_of_no_authorizer(metastore: HiveMetastore, session: Session) -> None:
+    """Where tables of a metastore that has one are to be refused, nothing that the database tells of
+    is attached, nor read if it was attached before.
+    """
+    source = url_of(metastore)
+    session.sql(f"ATTACH TABLE o USING '{source}&table=sales.orders'")
+    known = ids(session, "SELECT id FROM o")
+    session.sql("SET acidsql.refuse.ranger=true")
+    for statement in (
+        f"ATTACH TABLE p USING '{source}&table=sales.orders'",
+        f"EXPLAIN ATTACH TABLE p USING '{source}&table=sales.orders'",
+        f"ATTACH DATABASE sales USING '{source}'",
+        f"EXPLAIN ATTACH DATABASE sales USING '{source}'",
+        "SELECT id FROM o",
+    ):
+        with pytest.raises(NotSupportedError, match="it does not tell whether") as caught:
+            session.sql(statement)
+        assert "of the metastore postgresql://" in caught.value.message
+    assert databases(session) == ["default"]
+    session.sql("SET acidsql.refuse.ranger=false")
+    assert ids(session, "SELECT id FROM o") == known

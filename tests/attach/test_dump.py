@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.attach.dump import parse_dump
-from acidsql.errors import BindError, TableNotFoundError
+from acidsql.errors import BindError, NotSupportedError, TableNotFoundError
 from acidsql.session import Session
 from tests.cli.running import Ran, called
 
@@ -121,3 +121,15 @@ def test_the_command_prints_it(
     failed = run(capsys, "attach", "--dump", "nope")
     assert (failed.code, failed.out) == (1, "")
     assert "nope" in failed.err
+
+
+def test_a_dump_tells_of_no_authorizer(session: Session, tmp_path: Path) -> None:
+    """Where tables of a metastore that has one are to be refused, so is what a dump tells of."""
+    (tmp_path / "dump").write_text(session.dump("p"), encoding="utf-8")
+    refuse = LOCAL | {"acidsql.refuse.ranger": "true"}
+    with Session(tmp_path / "second", settings=refuse) as other:
+        with pytest.raises(NotSupportedError, match="it does not tell whether the metastore has"):
+            other.attach("p", tmp_path / "first" / "p", dump=tmp_path / "dump")
+        assert list(other.sql("SHOW TABLES").rows()) == []
+        other.sql("SET acidsql.refuse.ranger=false")
+        other.attach("p", tmp_path / "first" / "p", dump=tmp_path / "dump")

@@ -2,7 +2,8 @@
 not reach us, who open files. Hive: MetaStorePreEventListener, MetaStoreFilterHook,
 HiveAuthorizerFactory.
 
-A metastore tells its settings. An authorizer that HiveServer2 alone has does not show there.
+A metastore tells its settings. An authorizer that HiveServer2 alone has does not show there, and a
+metastore's database, or what was written of it, tells no settings.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acidsql.errors import NotSupportedError
+from acidsql.settings import Settings
 
 REFUSE = "acidsql.refuse.ranger"
 _LISTENERS = "hive.metastore.pre.event.listeners"
@@ -48,3 +50,15 @@ def refused_error(what: str, authorizer: str) -> NotSupportedError:
         detail=authorizer,
         hint=f"Files are opened as acidsql's own user, unfiltered and unmasked. {REFUSE} refuses.",
     )
+
+
+def check_tells(settings: Settings, what: str) -> None:
+    """Raises NotSupportedError for a source that cannot tell of an authorizer, where tables of a
+    metastore that has one are to be refused.
+    """
+    if settings.flag(REFUSE):
+        raise NotSupportedError(
+            f"the tables {what} are refused: it does not tell whether the metastore has an"
+            " authorizer, whose policies do not reach acidsql",
+            hint=f"The metastore's service tells: USING 'thrift://host:9083'. {REFUSE} refuses.",
+        )
