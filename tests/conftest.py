@@ -7,9 +7,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -81,6 +83,11 @@ REMOTE = "ACIDSQL_TEST_REMOTE"
 """Names the URL of a Spark Connect server, whose client the one Spark of the run then is."""
 ORDER = ("processes", "spark", "interop")
 """Markers of the tests that come behind the others, the last ones last."""
+UNTIL = float(os.environ.get("ACIDSQL_TEST_UNTIL", "inf"))
+"""Seconds of the clock from which on no test begins: .ci/run has to end on a slow machine too."""
+TURN = os.environ.get("ACIDSQL_TEST_TURN", "")
+"""Whatever it is, modules come in another order, so that others are the last ones."""
+LATE = "no time was left for it"
 STARTERS = {"s3_started", "pytester"}
 """Fixtures that start a server, or another pytest."""
 
@@ -116,12 +123,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         if STARTERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("processes")
+    if TURN:
+        items.sort(key=lambda item: crc32(f"{TURN} {item.path.name}".encode()))
     items.sort(
         key=lambda item: max(
             (place for place, name in enumerate(ORDER, 1) if item.get_closest_marker(name)),
             default=0,
         )
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """No test begins when the time is over; how many were left out is said at the end."""
+    if time.time() > UNTIL:
+        pytest.skip(LATE)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A run that left tests out does not look like a whole one."""
+    late = sum(LATE in str(one.longrepr) for one in terminalreporter.stats.get("skipped", ()))
+    if late:
+        terminalreporter.write_line(f"{late} tests were LEFT OUT: {LATE}", yellow=True)
 
 
 @pytest.hookimpl(wrapper=True)
