@@ -10,9 +10,9 @@ import pytest
 
 from acidsql.session import Session
 from acidsql.testing.items import THROWN_AWAY
-from tests.conftest import REMOTE, SPARK_CONF, pytest_configure
+from tests.conftest import REMOTE, SPARK_CONF, pytest_configure, pytest_runtest_setup
 
-__all__ = ["pytest_configure"]
+__all__ = ["pytest_configure", "pytest_runtest_setup"]
 
 BIG, SPARK = "[acidsql.write.path=big]", "[acidsql.engine=spark]"
 ROOT = Path(__file__).parent

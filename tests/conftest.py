@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -85,8 +84,6 @@ ORDER = ("processes", "spark", "interop")
 """Markers of the tests that come behind the others, the last ones last."""
 UNTIL = float(os.environ.get("ACIDSQL_TEST_UNTIL", "inf"))
 """Seconds of the clock from which on no test begins: .ci/run has to end on a slow machine too."""
-TURN = os.environ.get("ACIDSQL_TEST_TURN", "")
-"""Whatever it is, modules come in another order, so that others are the last ones."""
 LATE = "no time was left for it"
 STARTERS = {"s3_started", "pytester"}
 """Fixtures that start a server, or another pytest."""
@@ -123,8 +120,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         if STARTERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("processes")
-    if TURN:
-        items.sort(key=lambda item: crc32(f"{TURN} {item.path.name}".encode()))
     items.sort(
         key=lambda item: max(
             (place for place, name in enumerate(ORDER, 1) if item.get_closest_marker(name)),
