@@ -106,7 +106,7 @@ def test_promises_hold_over_spark_connect(server: str, files: list[str]) -> None
     done = subprocess.run(
         [*command, *files],
         cwd=ROOT,
-        env={**os.environ, REMOTE: server},
+        env={**os.environ, REMOTE: server, "ACIDSQL_TEST_UNTIL": "inf"},  # it has begun
         capture_output=True,
         text=True,
         check=False,
