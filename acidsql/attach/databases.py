@@ -40,7 +40,6 @@ from acidsql.errors import BindError, Error, ExecutionError, InternalError, Meta
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.planner.bind.bound_catalog import BoundAttachDatabase, BoundAttachTable
 from acidsql.result import Result, Stats
 from acidsql.settings import Settings
@@ -193,8 +192,7 @@ def _of_metastore(action: BoundAttachDatabase, settings: Settings) -> _Source:
     from acidsql.attach.sources.urls import parse_metastore_url
 
     url, named = parse_metastore_url(action.source)
-    check_tells(settings, f"of the metastore {url.shown}")
-    with asking(url) as connection:
+    with asking(url, settings) as connection:
         database = read_database(HiveTables(connection), named or action.name)
     recorded = {name.table: url.recorded(name) for name in _names(database)}
     words = f"of the metastore {url.shown}"
@@ -207,9 +205,8 @@ def _of_exports(files: FileIO, action: BoundAttachDatabase, settings: Settings) 
 
     path, _, given = action.source.partition("?database=")
     _check_exports(files, path)
-    check_tells(settings, f"that {path} tells of")
     named = hive_database_name(given) if given else action.name
-    with exported(files, path_of(path)) as connection:
+    with exported(files, path_of(path), settings) as connection:
         database = read_database(HiveTables(connection), named)
     recorded = {name.table: f"{path}?table={name}" for name in _names(database)}
     words = f"of the exports {path}"

@@ -53,11 +53,10 @@ def ask(files: FileIO, action: BoundAttachTable, settings: Settings) -> Told | N
     with _placed(span):
         if is_metastore(source):
             return _of_metastore(parse_source(source), action, settings)
-        check_tells(settings, f"that {source} tells of")
         path, _, table = source.partition("?table=")
         if is_derby_dump(files, path_of(path)):
-            return _of_exports(files, path, table, action)
-        facts = _of_dump(files, source)
+            return _of_exports(files, path, table, action, settings)
+        facts = _of_dump(files, source, settings)
         return Told(facts=facts, words=f"of the dump {source}", recorded=source)
 
 
@@ -75,7 +74,8 @@ def entry(action: BoundAttachTable, answer: Told) -> Table:
     return replace(table, location=answer.facts.location)
 
 
-def _of_dump(files: FileIO, path: str) -> TableFacts:
+def _of_dump(files: FileIO, path: str, settings: Settings) -> TableFacts:
+    check_tells(settings, f"that {path} tells of")
     try:
         return parse_dump(files.read(path_of(path)).decode())
     except (OSError, UnicodeDecodeError) as error:
@@ -83,9 +83,11 @@ def _of_dump(files: FileIO, path: str) -> TableFacts:
         raise BindError(f'cannot read the dump "{path}": {reason}') from error
 
 
-def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) -> Told:
+def _of_exports(
+    files: FileIO, path: str, table: str, action: BoundAttachTable, settings: Settings
+) -> Told:
     given = hive_name(table) if table else None
-    with exported(files, path_of(path)) as connection:
+    with exported(files, path_of(path), settings) as connection:
         facts = _facts(connection, given, action)
     return Told(
         facts=facts,
@@ -97,8 +99,7 @@ def _of_exports(files: FileIO, path: str, table: str, action: BoundAttachTable) 
 def _of_metastore(source: Source, action: BoundAttachTable, settings: Settings) -> Told:
     match source:
         case DatabaseUrl():
-            check_tells(settings, f"of the metastore {source.shown}")
-            with asking(source) as connection:
+            with asking(source, settings) as connection:
                 facts = _facts(connection, source.table, action)
         case ServiceUrl():
             facts = ask_service(source, source.table or action.table.name, settings)

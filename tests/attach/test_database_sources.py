@@ -28,6 +28,7 @@ from acidsql.attach.sources.urls import parse_database_url
 from acidsql.catalog.model import TableName
 from acidsql.errors import AlreadyExistsError, BindError, MetastoreError
 from acidsql.session import Session
+from acidsql.settings import Settings
 from tests.attach.conftest import Metastores
 from tests.attach.hive_metastore import HiveMetastore
 from tests.attach.orders import (
@@ -105,7 +106,7 @@ def test_facts_are_those_of_a_dump(hive_metastore: HiveMetastore, tmp_path: Path
         known=[1, 2, 17],
     )
 
-    with asking(parse_database_url(url_of(hive_metastore))) as connection:
+    with asking(parse_database_url(url_of(hive_metastore)), Settings()) as connection:
         hive = HiveTables(connection)
         told = read_facts(hive, find_named(hive, TableName("sales", "orders")))
     assert told.location == "hdfs://nn:8020/w/orders"

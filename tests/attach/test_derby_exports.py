@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.attach.sources.derby_dump import export_statements
-from acidsql.errors import BindError
+from acidsql.errors import BindError, NotSupportedError
 from acidsql.session import Session
 from tests.attach import derby
 from tests.attach.hive_metastore import HiveMetastore
@@ -87,3 +87,17 @@ def test_the_page_has_the_statements() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for statement in export_statements("/tmp/exports"):
         assert statement in page
+
+
+def test_exports_tell_of_no_authorizer(exports: Path, session: Session) -> None:
+    """Where tables of a metastore that has one are to be refused, so are theirs, one or all."""
+    session.sql("SET acidsql.refuse.ranger=true")
+    for statement in (
+        f"ATTACH TABLE mine USING '{exports}?table=sales.orders'",
+        f"EXPLAIN ATTACH TABLE mine USING '{exports}?table=sales.orders'",
+        f"ATTACH DATABASE sales USING '{exports}'",
+    ):
+        with pytest.raises(NotSupportedError, match="it does not tell whether") as caught:
+            session.sql(statement)
+        assert f"{exports} tells of" in caught.value.message
+    assert list(session.sql("SHOW TABLES").rows()) == []

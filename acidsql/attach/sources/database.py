@@ -16,17 +16,20 @@ from sqlalchemy.pool import NullPool
 
 from acidsql.attach.sources.urls import DatabaseUrl
 from acidsql.errors import MetastoreError
+from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.metastore.stores.urls import without_secrets
+from acidsql.settings import Settings
 
 CONNECT_SECONDS = 10
 STATEMENT_SECONDS = 30
 
 
 @contextmanager
-def asking(source: DatabaseUrl) -> Iterator[Connection]:
+def asking(source: DatabaseUrl, settings: Settings) -> Iterator[Connection]:
     """A connection in a repeatable-read transaction that cannot write. MetastoreError, without the
-    password, for whatever the database or the driver says.
+    password, for whatever the database or the driver says; NotSupportedError: see ``check_tells``.
     """
+    check_tells(settings, f"of the metastore {source.shown}")
     try:
         with _connected(source) as connection:
             yield connection

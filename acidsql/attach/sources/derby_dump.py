@@ -18,6 +18,8 @@ from sqlalchemy.pool import StaticPool
 from acidsql.attach.sources.metastore import OPTIONAL, TABLES
 from acidsql.errors import BindError
 from acidsql.files.fileio import FileIO
+from acidsql.metastore.hive.authorizers import check_tells
+from acidsql.settings import Settings
 
 _TABLES_FILE = "TBLS.csv"
 _TEXTS = frozenset(
@@ -44,8 +46,11 @@ def export_statements(directory: str) -> Iterator[str]:
 
 
 @contextmanager
-def exported(files: FileIO, path: str) -> Iterator[Connection]:
-    """The tables of the exports. BindError for what is missing or no such export."""
+def exported(files: FileIO, path: str, settings: Settings) -> Iterator[Connection]:
+    """The tables of the exports. BindError for what is missing or no such export;
+    NotSupportedError: see ``check_tells``.
+    """
+    check_tells(settings, f"that {path} tells of")
     engine = create_engine("sqlite://", poolclass=StaticPool)
     try:
         with engine.connect() as connection:

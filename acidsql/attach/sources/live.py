@@ -30,7 +30,6 @@ from acidsql.catalog.attached import (
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.errors import BindError, MetastoreError
-from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.settings import Settings
 
 _KEPT = (OLD_EVENTS, MOVED)
@@ -94,8 +93,7 @@ class LiveTables:
             case ServiceUrl():
                 return ask_service(source, name, self.settings)
             case DatabaseUrl():
-                check_tells(self.settings, f"of the metastore {source.shown}")
-                with asking(source) as connection:
+                with asking(source, self.settings) as connection:
                     hive = HiveTables(connection)
                     return read_facts(hive, find_named(hive, name))
 
