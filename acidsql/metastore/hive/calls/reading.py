@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from acidsql.metastore.hive.calls.declaring import (
     FIELD_SCHEMA,
+    IDS,
+    INVALID_OBJECT,
     META_EXCEPTION,
     NO_SUCH_OBJECT,
     NO_SUCH_TXN,
+    TEXT_MAP,
     TEXTS,
-    Method,
     method,
     struct_of,
 )
-from acidsql.metastore.hive.protocol import BINARY, I16, I32, I64, TEXT, ListOf, MapOf
+from acidsql.metastore.hive.protocol import BINARY, I16, I32, I64, TEXT, ListOf
 
 INSERT_ONLY_TABLES = 2
 """The capability without which insert-only tables are not told of."""
@@ -36,7 +38,7 @@ TABLE = struct_of(
     createTime=(4, I32),
     sd=(7, STORAGE),
     partitionKeys=(8, ListOf(item=FIELD_SCHEMA)),
-    parameters=(9, MapOf(key=TEXT, value=TEXT)),
+    parameters=(9, TEXT_MAP),
     tableType=(12, TEXT),
     id=(25, I64),
 )
@@ -47,59 +49,56 @@ PARTITION = struct_of(
 VALID_WRITE_IDS = struct_of(
     fullTableName=(1, TEXT),
     writeIdHighWaterMark=(2, I64),
-    invalidWriteIds=(3, ListOf(item=I64)),
+    invalidWriteIds=(3, IDS),
     abortedBits=(5, BINARY),
 )
 
-SET_UGI = Method(
-    name="set_ugi",
-    arguments=struct_of(user_name=(1, TEXT), group_names=(2, TEXTS)),
-    result=TEXTS,
-    errors={1: META_EXCEPTION},
-)
-GET_TABLE = Method(
-    name="get_table_req",
-    arguments=struct_of(
-        req=(
-            1,
-            struct_of(
-                dbName=(1, TEXT),
-                tblName=(2, TEXT),
-                capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
-                catName=(4, TEXT),
-            ),
-        )
+SET_UGI = method("set_ugi", TEXTS, META_EXCEPTION, user_name=(1, TEXT), group_names=(2, TEXTS))
+GET_TABLE = method(
+    "get_table_req",
+    struct_of(table=(1, TABLE)),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    req=(
+        1,
+        struct_of(
+            dbName=(1, TEXT),
+            tblName=(2, TEXT),
+            capabilities=(3, struct_of(values=(1, ListOf(item=I32)))),
+            catName=(4, TEXT),
+        ),
     ),
-    result=struct_of(table=(1, TABLE)),
-    errors={1: META_EXCEPTION, 2: NO_SUCH_OBJECT},
 )
-GET_OPEN_TXNS = Method(
-    name="get_open_txns",
-    arguments=struct_of(),
-    result=struct_of(
-        txn_high_water_mark=(1, I64), open_txns=(2, ListOf(item=I64)), abortedBits=(4, BINARY)
-    ),
-    errors={},
+GET_OPEN_TXNS = method(
+    "get_open_txns",
+    struct_of(txn_high_water_mark=(1, I64), open_txns=(2, IDS), abortedBits=(4, BINARY)),
 )
-GET_VALID_WRITE_IDS = Method(
-    name="get_valid_write_ids",
-    arguments=struct_of(rqst=(1, struct_of(fullTableNames=(1, TEXTS), validTxnList=(2, TEXT)))),
-    result=struct_of(tblValidWriteIds=(1, ListOf(item=VALID_WRITE_IDS))),
-    errors={1: NO_SUCH_TXN, 2: META_EXCEPTION},
+GET_VALID_WRITE_IDS = method(
+    "get_valid_write_ids",
+    struct_of(tblValidWriteIds=(1, ListOf(item=VALID_WRITE_IDS))),
+    NO_SUCH_TXN,
+    META_EXCEPTION,
+    rqst=(1, struct_of(fullTableNames=(1, TEXTS), validTxnList=(2, TEXT))),
 )
-GET_PARTITION_NAMES = Method(
-    name="get_partition_names",
-    arguments=struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), max_parts=(3, I16)),
-    result=TEXTS,
-    errors={1: NO_SUCH_OBJECT, 2: META_EXCEPTION},
+GET_PARTITION_NAMES = method(
+    "get_partition_names",
+    TEXTS,
+    NO_SUCH_OBJECT,
+    META_EXCEPTION,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    max_parts=(3, I16),
 )
-GET_PARTITIONS = Method(
-    name="get_partitions_by_names",
-    arguments=struct_of(db_name=(1, TEXT), tbl_name=(2, TEXT), names=(3, TEXTS)),
-    result=ListOf(item=PARTITION),
-    errors={1: META_EXCEPTION, 2: NO_SUCH_OBJECT, 3: "InvalidObjectException"},
+GET_PARTITIONS = method(
+    "get_partitions_by_names",
+    ListOf(item=PARTITION),
+    META_EXCEPTION,
+    NO_SUCH_OBJECT,
+    INVALID_OBJECT,
+    db_name=(1, TEXT),
+    tbl_name=(2, TEXT),
+    names=(3, TEXTS),
 )
-
 GET_VERSION = method("getVersion", TEXT)
 GET_CONFIG_VALUE = method(
     "get_config_value", TEXT, "ConfigValSecurityException", name=(1, TEXT), defaultValue=(2, TEXT)
