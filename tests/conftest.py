@@ -72,7 +72,6 @@ os.environ.setdefault(
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1")
 SPARK_CONF = {
-    **({} if IS_COMPILED else INTERPRETED),
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     # the default; where it is given, Java takes an archive of its classes and writes none when it ends

@@ -47,11 +47,11 @@ class Cluster:
     join: Callable[[Machine], None]
 
 
-def with_archive(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment, in which each Java of a cluster takes the archive of Spark's classes that
+def with_archive() -> dict[str, str]:
+    """This process's environment, in which each Java of a cluster takes the archive of Spark's classes that
     this machine has for its own Spark, if it has one.
     """
-    given = dict(environment)
+    given = dict(os.environ)
     with java_environment(given) as java_home:
         home = Path(pyspark.__file__).parent
         for option in class_archive.options(java_home, home, {}, may_write=False, environ=given):
