@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -22,6 +23,11 @@ def exists(pid: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def is_leaving() -> bool:
+    """Whether this process ends: what a thread of the background starts now, nobody ends."""
+    return not threading.main_thread().is_alive()
 
 
 def boot_id() -> str:

@@ -174,6 +174,43 @@ def test_what_does_not_start_is_forgotten(place: Place) -> None:
     assert not archive.exists()
 
 
+LEAVES = """
+import atexit, sys, threading, time
+from pathlib import Path
+from acidsql.spark.start import class_archive
+home, up = Path(sys.argv[1]), Path(sys.argv[2])
+thread = threading.Thread(
+    target=class_archive.launch, args=(home, {}, ""), kwargs={"quiet": True}, daemon=True
+)
+atexit.register(thread.join)
+thread.start()
+while not up.exists():
+    time.sleep(0.01)
+"""
+
+
+def test_a_process_that_leaves_as_java_starts_keeps_the_archive(
+    place: Place, tmp_path: Path
+) -> None:
+    """Java did not fail with it: it is ended, is not started a second time, and leaves nothing."""
+    up, starts, temporary = tmp_path / "up", tmp_path / "starts", tmp_path / "temporary"
+    temporary.mkdir()
+    submit = place.spark / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text(f"#!/bin/sh\necho 1 >>{starts}\ntouch {up}\nexec sleep 600\n")
+    submit.chmod(0o755)
+    place.written()
+    environ = {"XDG_CACHE_HOME": str(place.cache), "SPARK_HOME": str(place.spark)}
+    given = place.options()
+    subprocess.run(
+        [sys.executable, "-c", LEAVES, str(place.java), str(up)],
+        env=os.environ | environ | {"TMPDIR": str(temporary)}, check=True, timeout=60,
+    )  # fmt: skip
+    assert starts.read_text() == "1\n"
+    assert place.options() == given
+    assert not list(temporary.glob("acidsql-java-*"))
+
+
 def test_unused_archives_go(place: Place) -> None:
     """An archive that nothing was started with for a month makes room for a new one."""
     place.written()

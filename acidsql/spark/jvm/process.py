@@ -25,7 +25,7 @@ from typing import IO, Any, cast
 
 from acidsql.errors import ExecutionError, InterfaceError
 from acidsql.interrupts import at_once
-from acidsql.processes import told_of_our_end
+from acidsql.processes import is_leaving, told_of_our_end
 
 _JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 _LOG_TAIL = 4000
@@ -34,6 +34,7 @@ _LOOK_SECONDS = 0.05
 _END_SECONDS = 5.0
 _FOREIGN = "Spark belongs to the process that started it"
 _FOREIGN_HINT = 'Start processes by multiprocessing\'s "spawn", each with a Spark of its own.'
+_LEAVES = "the process leaves"
 _one_start = threading.Lock()
 _start: Future[None] | None = None
 _own: Any = None
@@ -225,7 +226,7 @@ class _Starting:
     """
 
     def __init__(self) -> None:
-        self._directory = Path(tempfile.mkdtemp(prefix="acidsql-java-"))
+        self._directory: Path | None = None
         self._owner = os.getpid()
         self._java: subprocess.Popen[bytes] | None = None
         self._one = threading.Lock()
@@ -233,21 +234,27 @@ class _Starting:
 
     def __enter__(self) -> _Starting:
         atexit.register(self._leave)
-        if not threading.main_thread().is_alive():  # too late for that
-            self._leave()
-            raise OSError("the process leaves")
+        with self._one:
+            if self._is_left or is_leaving():  # registered too late
+                raise OSError(_LEAVES)
+            self._directory = Path(tempfile.mkdtemp(prefix="acidsql-java-"))
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self._leave()
         # this order: the process may leave while a thread of the background is here
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._remove_directory()
         atexit.unregister(self._leave)
 
     @property
     def _address(self) -> Path:
+        assert self._directory is not None, "the block is entered"
         return self._directory / "address"
+
+    def _remove_directory(self) -> None:
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
 
     def run(
         self, command: list[str], words: IO[bytes] | int, java_options: str
@@ -267,7 +274,7 @@ class _Starting:
 
         with self._one:
             if self._is_left:
-                raise OSError("the process leaves")
+                raise OSError(_LEAVES)
             self._java = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
@@ -298,7 +305,7 @@ class _Starting:
                 self._java.kill()
                 with suppress(subprocess.TimeoutExpired):  # it may write its address until then
                     self._java.wait(_KILLED_SECONDS)
-        shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove_directory()
 
 
 @contextmanager

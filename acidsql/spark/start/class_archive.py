@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acidsql.errors import ExecutionError
-from acidsql.processes import boot_id, exists, told_of_our_end
+from acidsql.processes import boot_id, exists, is_leaving, told_of_our_end
 from acidsql.spark import jvm
 from acidsql.spark.start.java import cache_directory, java_version, major_version
 
@@ -51,6 +51,8 @@ def launch(java_home: Path, conf: Mapping[str, str], java_options: str, *, quiet
             jvm.launch(conf, java_options=" ".join([*given, java_options]), quiet=quiet)
             return
         except ExecutionError:
+            if is_leaving():  # which has ended Java: its archive is as good as before
+                raise
             forget(given)
     jvm.launch(conf, java_options=java_options, quiet=quiet)
 
