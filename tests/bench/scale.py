@@ -1,12 +1,13 @@
 """What many rows cost: the memory of all processes stays bounded, the time grows as the rows do.
 
     python -m tests.bench.scale [--rows 1000000,3000000,10000000] [--folder DIR] [--engine auto]
-    [--check]
+    [--memory 2g] [--check]
 
 A table is loaded from Parquet files, a tenth of it is updated, a tenth merged (half of that is new),
 all compacted, and all rows are counted and added up. The files are made once, in ``--folder``, and
 stay there. Each size has a process of its own, whose Spark has the memory that a user's has who
-sets none. Ratios are to the first size: of the time per row, and of the memory.
+sets none, of which Java takes more the more it works; ``--memory`` is less, and what is then done
+needs no more than that. Ratios are to the first size: of the time per row, and of the memory.
 
 Python is this process and Spark's workers; Java is started before the first step.
 """
@@ -104,12 +105,13 @@ def statements(source: Path, rows: int) -> dict[str, str]:
     }
 
 
-def run(source: Path, rows: int, engine: str) -> Iterator[Step]:
-    """Every step of one size."""
+def run(source: Path, rows: int, engine: str, memory: str) -> Iterator[Step]:
+    """Every step of one size. ``memory``: of Spark's Java, else the default."""
+    conf = {"spark.driver.memory": memory} if memory else {}
     settings = {"acidsql.compactor.auto": "false", "acidsql.engine": engine}
     with (
         tempfile.TemporaryDirectory(prefix="acidsql-scale-", dir=source.parent) as folder,
-        Session(f"{folder}/warehouse", settings=settings) as session,
+        Session(f"{folder}/warehouse", settings=settings, conf=conf) as session,
     ):
         if engine != "local":
             session.spark.range(1).count()
@@ -178,9 +180,9 @@ def peaks() -> Iterator[dict[str, int]]:
         watcher.join()
 
 
-def measured(source: Path, rows: int, engine: str) -> Iterator[Step]:
+def measured(source: Path, rows: int, engine: str, memory: str) -> Iterator[Step]:
     """The steps of one size, by a process of its own."""
-    command = [sys.executable, "-m", MODULE, "--one", str(rows), str(source), engine]
+    command = [sys.executable, "-m", MODULE, "--one", str(rows), str(source), engine, memory]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -205,8 +207,8 @@ def compared(step: Step, first: Step, factor: float) -> tuple[str, bool]:
 
 def main() -> int:
     if sys.argv[1:2] == ["--one"]:
-        rows, source, engine = sys.argv[2:]
-        for step in run(Path(source), int(rows), engine):
+        rows, source, engine, memory = sys.argv[2:]
+        for step in run(Path(source), int(rows), engine, memory):
             print(json.dumps(asdict(step)), flush=True)
         return 0
     parser = argparse.ArgumentParser(
@@ -217,6 +219,7 @@ def main() -> int:
     parser.add_argument("--rows", default="1000000,3000000,10000000")
     parser.add_argument("--folder", default=f"{tempfile.gettempdir()}/acidsql-scale-rows")
     parser.add_argument("--engine", default="auto", choices=["local", "auto", "spark"])
+    parser.add_argument("--memory", default="", help="of Spark's Java: 2g")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a goal is missed")
     args = parser.parse_args()
     sizes = [int(size) for size in args.rows.split(",")]
@@ -231,7 +234,7 @@ def main() -> int:
         )
         print(f"{'':<26}{'wall s':>8}{'Python':>9}{'Java':>9}{'Python':>9}{'Java':>9}", end="")
         print(f"{'wall':>10}{'CPU':>9}{'memory':>9}", flush=True)
-        for step in measured(source, size, args.engine):
+        for step in measured(source, size, args.engine, args.memory):
             first = firsts.setdefault(step.name, step)
             line, is_reached = compared(step, first, size / sizes[0])
             print(line, flush=True)
