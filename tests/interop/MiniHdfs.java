@@ -7,7 +7,7 @@ import org.apache.hadoop.hdfs.MiniDFSNNTopology;
 
 /**
  * Two name nodes and a data node of a mini cluster in one process: MiniHdfs FOLDER [KEY=VALUE ..].
- * Prints "ports A B"; then does what each line of its input says, and prints "done" or "failed ..".
+ * Prints "ready A B", the name nodes' ports; then does what each line of its input says, and prints "done" or "failed ..".
  * It ends when its input does.
  */
 public class MiniHdfs {
@@ -30,7 +30,7 @@ public class MiniHdfs {
             .build();
     cluster.waitActive();
     cluster.transitionToActive(0);
-    System.out.println("ports " + cluster.getNameNodePort(0) + " " + cluster.getNameNodePort(1));
+    System.out.println("ready " + cluster.getNameNodePort(0) + " " + cluster.getNameNodePort(1));
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     for (String line = input.readLine(); line != null; line = input.readLine()) {
       try {

@@ -21,7 +21,8 @@ from acidsql.session import Session
 from acidsql.spark.start.session import derive
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_directory, our_rows
-from tests.interop.mini_hdfs import MiniHdfs, mini_hdfs, missing
+from tests.interop.mini_hadoop import missing
+from tests.interop.mini_hdfs import MiniHdfs, mini_hdfs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.interop]
 ROOT = Path(__file__).parents[2]
 ACID = "STORED AS ORC {} TBLPROPERTIES ('transactional'='true')"
-BUILDS = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acidsql-tests"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniHdfs]:
     """The one cluster of this module."""
     if reason := missing():
         pytest.skip(reason)
-    with mini_hdfs(tmp_path_factory.mktemp("hdfs") / "cluster", BUILDS) as started:
+    with mini_hdfs(tmp_path_factory.mktemp("hdfs") / "cluster") as started:
         yield started
 
 
