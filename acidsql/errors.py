@@ -423,9 +423,16 @@ class FileSystemUnreachableError(ExecutionError):
 def file_error(message: str, error: OSError, *, detail: str | None = None) -> ExecutionError:
     """The error of a statement that ``error`` has failed."""
     kind = FileSystemUnreachableError if error.errno in _UNREACHED else ExecutionError
-    return kind(message, detail=detail)
+    words = f"{detail} {error.strerror}"
+    hint = _NO_TICKET_HINT if any(mark in words for mark in _NO_TICKET) else None
+    return kind(message, detail=detail, hint=hint)
 
 
+_NO_TICKET = ("Client cannot authenticate via", "GSS initiate failed")
+_NO_TICKET_HINT = (
+    "The servers ask for a Kerberos ticket: kinit, or spark.kerberos.principal and"
+    " spark.kerberos.keytab."
+)
 _UNREACHED = frozenset({errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ECONNREFUSED})
 
 

@@ -4,6 +4,7 @@ import java.io.InputStreamReader;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.MiniDFSNNTopology;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * Two name nodes and a data node of a mini cluster in one process: MiniHdfs FOLDER [KEY=VALUE ..].
@@ -17,6 +18,7 @@ public class MiniHdfs {
       String[] pair = arguments[i].split("=", 2);
       conf.set(pair[0], pair[1]);
     }
+    UserGroupInformation.setConfiguration(conf);
     MiniDFSNNTopology topology =
         new MiniDFSNNTopology()
             .addNameservice(

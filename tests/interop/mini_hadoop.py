@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def missing() -> str | None:
 
 @contextmanager
 def mini_cluster(
-    main: Path, folder: Path, *arguments: str
+    main: Path, folder: Path, *arguments: str, java_options: Sequence[str] = ()
 ) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The process of a program, and the words behind the "ready" that it prints, until the end of
     the block. ``folder``: a new one, where it works.
@@ -52,7 +52,7 @@ def mini_cluster(
     lib = _jars()
     folder.mkdir(parents=True)
     places = [f"-Dtest.build.{name}={folder / 'data'}" for name in ("data", "dir")]
-    command = [*_JAVA, *places, "-cp", f"{lib}/*", str(main), *arguments]
+    command = [*_JAVA, *java_options, *places, "-cp", f"{lib}/*", str(main), *arguments]
     with (folder / "errors").open("w") as errors:
         process = subprocess.Popen(
             command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.interop.mini_hadoop import mini_cluster, write_settings
+from tests.kdc import REALM, Kdc
 
 MAIN = Path(__file__).with_name("MiniHdfs.java")
 NAME = "sites"
@@ -41,17 +42,52 @@ class MiniHdfs:
 
 
 @contextmanager
-def mini_hdfs(folder: Path, *options: str) -> Iterator[MiniHdfs]:
-    """The cluster until the end of the block. ``options``: settings of its servers, ``name=value``."""
-    with mini_cluster(MAIN, folder, str(folder / "data"), *options) as (process, words):
+def mini_hdfs(folder: Path, kdc: Kdc | None = None) -> Iterator[MiniHdfs]:
+    """The cluster until the end of the block. ``kdc``: of its realm; all who come have to show a
+    ticket, and what goes to and from the data node is signed.
+    """
+    asked = {} if kdc is None else _asking(kdc)
+    options = [f"{name}={value}" for name, value in asked.items()]
+    java = [] if kdc is None else [f"-Djava.security.krb5.conf={kdc.configuration}"]
+    with mini_cluster(MAIN, folder, str(folder / "data"), *options, java_options=java) as (
+        process,
+        words,
+    ):
         first, second = map(int, words)
-        settings = _settings(first, second)
+        settings = _settings(first, second) | {
+            key: asked[key] for key in _OF_CLIENTS if key in asked
+        }
         yield MiniHdfs(
             process=process,
             ports=(first, second),
             conf=_conf(folder / "conf", settings),
             settings=settings,
         )
+
+
+_OF_CLIENTS = (
+    "hadoop.security.authentication",
+    "dfs.namenode.kerberos.principal",
+    "dfs.data.transfer.protection",
+)
+
+
+def _asking(kdc: Kdc) -> dict[str, str]:
+    """Settings of servers that know who comes by Kerberos."""
+    own, web = kdc.add("hdfs/localhost"), kdc.add("HTTP/localhost")
+    return {
+        "hadoop.security.authentication": "kerberos",
+        "dfs.namenode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.namenode.keytab.file": str(own),
+        "dfs.datanode.kerberos.principal": f"hdfs/localhost@{REALM}",
+        "dfs.datanode.keytab.file": str(own),
+        "dfs.web.authentication.kerberos.principal": f"HTTP/localhost@{REALM}",
+        "dfs.web.authentication.kerberos.keytab": str(web),
+        "dfs.block.access.token.enable": "true",
+        "dfs.data.transfer.protection": "integrity",
+        "dfs.permissions.enabled": "false",
+        "ignore.secure.ports.for.testing": "true",
+    }
 
 
 def _settings(first: int, second: int) -> dict[str, str]:
@@ -72,6 +108,8 @@ def _settings(first: int, second: int) -> dict[str, str]:
 
 def _conf(folder: Path, settings: Mapping[str, str]) -> Path:
     folder.mkdir()
-    write_settings(folder / "core-site.xml", {"fs.defaultFS": f"hdfs://{NAME}"})
-    write_settings(folder / "hdfs-site.xml", settings)
+    core = {key: value for key, value in settings.items() if key.startswith("hadoop.")}
+    write_settings(folder / "core-site.xml", core | {"fs.defaultFS": f"hdfs://{NAME}"})
+    hdfs = {key: value for key, value in settings.items() if key not in core}
+    write_settings(folder / "hdfs-site.xml", hdfs)
     return folder
