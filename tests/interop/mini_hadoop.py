@@ -7,8 +7,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
@@ -70,20 +71,24 @@ def mini_cluster(
 def _jars() -> Path:
     """The folder of the jars, of the Hadoop that Spark's client is of; kept from run to run."""
     version = next(JARS.glob("hadoop-client-api-*.jar")).stem.rpartition("-")[2]
-    home = BUILDS / f"hadoop-{version}"
-    if not (home / "lib").exists():
-        home.mkdir(parents=True, exist_ok=True)
+    kept = BUILDS / f"hadoop-{version}"
+    if not (kept / "lib").exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        # several workers of a test run may be here at once: the first to be done gives its own
+        new = Path(tempfile.mkdtemp(dir=kept))
         wanted = (("org.apache.hadoop", "hadoop-client-minicluster", version), *_NEEDED)
         listed = "".join(_DEPENDENCY.format(*one) for one in wanted)
-        (home / "pom.xml").write_text(_POM.format(listed), encoding="utf-8")
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={home / 'new'}", "-DincludeScope=runtime"]  # fmt: skip
+        (new / "pom.xml").write_text(_POM.format(listed), encoding="utf-8")
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={new / 'lib'}", "-DincludeScope=runtime"]  # fmt: skip
         ran = subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(home / "pom.xml"), *goal],
+            ["mvn", "-q", "-B", "-f", str(new / "pom.xml"), *goal],
             capture_output=True, text=True, check=False, timeout=LONGEST_BUILD,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stdout + ran.stderr
-        (home / "new").rename(home / "lib")
-    return home / "lib"
+        with suppress(OSError):
+            (new / "lib").rename(kept / "lib")
+        shutil.rmtree(new)
+    return kept / "lib"
 
 
 def write_settings(file: Path, values: Mapping[str, str]) -> None:
