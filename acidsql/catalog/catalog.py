@@ -19,7 +19,7 @@ from acidsql.catalog.statistics import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partition_ranges import Among
 
 
 class Catalog(Protocol):
@@ -189,11 +189,9 @@ class Catalog(Protocol):
         has written to it; AlreadyExistsError, TableNotFoundError.
         """
 
-    def list_partitions(
-        self, table: Table, among: NameRanges | None = None
-    ) -> tuple[Partition, ...]:
-        """The partitions of a stored table, sorted by name. ``among``: those whose names lie in
-        these ranges, at least.
+    def list_partitions(self, table: Table, among: Among | None = None) -> tuple[Partition, ...]:
+        """The partitions of a stored table, sorted by name. ``among``: those whose names it asks
+        for, at least.
         """
 
     def count_partitions(self, table: Table) -> int:

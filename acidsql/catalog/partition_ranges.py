@@ -1,5 +1,5 @@
-"""In which ranges of names the partitions lie that have certain values, so that a store need not
-list all of a table's.
+"""Which names the partitions have that are asked for, so that a store need not list all of a
+table's: in which ranges those lie that have certain values, or what else tells them.
 
 A name begins with its first column: ``day=2024-01-01/hour=5``. So values of the leading columns are
 ranges of names. A number or a day may be spelled in several ways (``hr=05``, ``day=2024-1-1``), and
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import escaped
@@ -19,6 +19,19 @@ from acidsql.catalog.types import HiveType, PrimitiveType
 
 NameRanges = tuple[tuple[str, str], ...]
 """The first name of each range and the one behind its last, by the order of code points."""
+
+
+class NameTest(Protocol):
+    """Tells the names of partitions that are asked for from others. It is equal to one that tells
+    the same.
+    """
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        """The names that are asked for, in their order."""
+
+
+Among = NameRanges | NameTest
+"""Which partitions are asked for, by their names."""
 
 MOST_VALUES = 32
 """More are no few ranges any more."""
@@ -103,6 +116,8 @@ def _spelled_days(day: datetime.date) -> Iterator[str]:
         yield year
 
 
-def holds(ranges: NameRanges, name: str) -> bool:
-    """Whether a name lies in one of the ranges."""
-    return any(low <= name < high for low, high in ranges)
+def chosen(among: Among, names: Sequence[str]) -> list[str]:
+    """The names that are asked for, in their order."""
+    if not isinstance(among, tuple):
+        return among.chosen(names)
+    return [name for name in names if any(low <= name < high for low, high in among)]

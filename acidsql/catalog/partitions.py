@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from operator import getitem
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Partition, Table
 from acidsql.catalog.text import java_double
@@ -75,6 +76,22 @@ def partition_values(columns: Sequence[str], path: str) -> tuple[str, ...] | Non
     ] != list(columns):
         return None
     return tuple(unescape(value) for _, value in parts)
+
+
+def named_values(columns: Sequence[str], names: Iterable[str]) -> Iterator[tuple[str, ...] | None]:
+    """``partition_values`` of many names."""
+    starts = [f"{column}=" for column in columns]
+    values = [slice(len(start), None) for start in starts]
+    for name in names:
+        parts = name.split("/")
+        if (
+            "%" not in name
+            and len(parts) == len(starts)
+            and all(map(str.startswith, parts, starts))
+        ):
+            yield tuple(map(getitem, parts, values))
+        else:
+            yield partition_values(columns, name)
 
 
 def escaped(text: str) -> str:

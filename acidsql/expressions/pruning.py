@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
+from acidsql.catalog.partitions import named_values
 from acidsql.catalog.types import DecimalType, HiveType, PrimitiveType
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partition_ranges import Among, NameRanges
     from acidsql.expressions.vectors import Vector
 
     Answers = np.ndarray[Any, np.dtype[np.int8]]
@@ -241,37 +242,76 @@ class Pruning:
     undecided: tuple[str, ...] = ()
 
 
-def prune(
-    columns: Sequence[Column],
-    partitions: Sequence[Partition],
-    conditions: Sequence[PartitionCondition],
-    *,
-    ansi: bool = False,
-    zone: str = "",
-    now: datetime.datetime | None = None,
-) -> Pruning:
-    """The partitions that can meet all of ``conditions``. ``columns``: the partition columns;
-    ``ansi``: acidsql.ansi. ``zone``, ``now``: the session's zone, as Spark names it, and the moment
-    of the statement, where a condition may be judged by them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The partitions that can meet all of ``conditions``; a ``partition_ranges.NameTest``.
+    ``columns``: the partition columns; ``ansi``: acidsql.ansi. ``zone``, ``now``: the session's
+    zone, as Spark names it, and the moment of the statement, where a condition may be judged by
+    them.
     """
-    kept = list(partitions)
-    doubted: list[tuple[str, list[Partition]]] = []
-    for condition in conditions:
-        verdicts = answers(columns, kept, condition.tree, ansi=ansi, zone=zone, now=now)
-        doubtful = [p for p, one in zip(kept, verdicts, strict=True) if one == IN_DOUBT]
-        doubted.append((condition.whenever, doubtful))
-        kept = [p for p, one in zip(kept, verdicts, strict=True) if one >= IN_DOUBT]
-    left = set(map(id, kept))
-    return Pruning(
-        kept=tuple(kept),
-        undecided=tuple(sql for sql, doubtful in doubted if any(id(p) in left for p in doubtful)),
-    )
+
+    columns: tuple[Column, ...]
+    conditions: tuple[PartitionCondition, ...]
+    ansi: bool = False
+    zone: str = ""
+    now: datetime.datetime | None = None
+
+    @property
+    def among(self) -> Among | None:
+        """What tells their names: ranges where these are known. None if they may have any."""
+        if not self.conditions:
+            return None
+        return ranges_needed(self.columns, self.conditions) or self
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        columns = [column.name for column in self.columns]
+        read = list(named_values(columns, names))
+        told: list[int] = []
+        kept: set[int] = set()
+        for at, values in enumerate(read):
+            # what has no value in its name may have an empty one
+            is_told = values is not None and DEFAULT_PARTITION not in values
+            (told.append if is_told else kept.add)(at)
+        for condition in self.conditions:
+            verdicts = self._answers(condition, [read[at] or () for at in told])
+            told = [at for at, verdict in zip(told, verdicts, strict=True) if verdict >= IN_DOUBT]
+        kept.update(told)
+        return [name for at, name in enumerate(names) if at in kept]
+
+    def prune(self, partitions: Sequence[Partition]) -> Pruning:
+        """What is left of these partitions."""
+        kept = list(partitions)
+        doubted: list[tuple[str, list[Partition]]] = []
+        for condition in self.conditions:
+            verdicts = self._answers(condition, [partition.values for partition in kept])
+            doubtful = [p for p, one in zip(kept, verdicts, strict=True) if one == IN_DOUBT]
+            doubted.append((condition.whenever, doubtful))
+            kept = [p for p, one in zip(kept, verdicts, strict=True) if one >= IN_DOUBT]
+        left = set(map(id, kept))
+        return Pruning(
+            kept=tuple(kept),
+            undecided=tuple(
+                sql for sql, doubtful in doubted if any(id(p) in left for p in doubtful)
+            ),
+        )
+
+    def _answers(
+        self, condition: PartitionCondition, partitions: Sequence[Sequence[str]]
+    ) -> list[int]:
+        return answers(
+            self.columns,
+            partitions,
+            condition.tree,
+            ansi=self.ansi,
+            zone=self.zone,
+            now=self.now,
+        )
 
 
 def ranges_needed(
     columns: Sequence[Column], conditions: Sequence[PartitionCondition]
 ) -> NameRanges | None:
-    """The ranges of names in which all partitions are that ``prune`` would keep and that can hold
+    """The ranges of names in which all partitions are that ``Wanted`` would keep and that can hold
     rows; None if they may be anywhere.
     """
     # few statements of a table without partitions need it
@@ -347,19 +387,19 @@ def columns_of(tree: Condition) -> set[str]:
 
 def answers(
     columns: Sequence[Column],
-    partitions: Sequence[Partition],
+    partitions: Sequence[Sequence[str]],
     tree: Condition,
     *,
     ansi: bool,
     zone: str = "",
     now: datetime.datetime | None = None,
 ) -> list[int]:
-    """FALSE, NULL, IN_DOUBT or TRUE for each partition."""
+    """FALSE, NULL, IN_DOUBT or TRUE for each partition, of which the values' texts are given."""
     if not partitions:
         return []
     used = columns_of(tree)
     values = {
-        column.name: _Values([p.values[ordinal] for p in partitions], column.type)
+        column.name: _Values([texts[ordinal] for texts in partitions], column.type)
         for ordinal, column in enumerate(columns)
         if column.name in used
     }

@@ -10,10 +10,10 @@ from typing import Any, assert_never
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, ForeignTable, Partition, SparkRelation, Table, TableName
-from acidsql.catalog.partition_ranges import NameRanges
+from acidsql.catalog.partition_ranges import Among
 from acidsql.catalog.partitions import partition_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import Pruning, prune, ranges_needed
+from acidsql.expressions.pruning import Pruning, Wanted
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import SparkAtHand, engines
@@ -114,7 +114,7 @@ class ReadPartitions:
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         self.catalog = catalog
         self.ansi = settings.flag("acidsql.ansi")
-        self.listed: dict[tuple[TableName, NameRanges | None], tuple[Partition, ...]] = {}
+        self.listed: dict[tuple[TableName, Among | None], tuple[Partition, ...]] = {}
 
     def count(self, table: Table) -> int:
         """How many partitions a table has."""
@@ -122,12 +122,14 @@ class ReadPartitions:
         return self.catalog.count_partitions(table) if known is None else len(known)
 
     def pruned(self, read: BoundRead) -> Pruning:
-        columns = read.table.partition_columns
-        among = ranges_needed(columns, read.partition_filter)
+        wanted = Wanted(
+            columns=read.table.partition_columns, conditions=read.partition_filter, ansi=self.ansi
+        )
+        among = wanted.among
         key = read.table.name, among
         if key not in self.listed:
             self.listed[key] = self.catalog.list_partitions(read.table, among)
-        return prune(columns, self.listed[key], read.partition_filter, ansi=self.ansi)
+        return wanted.prune(self.listed[key])
 
     def names(self, read: BoundRead) -> Iterator[str]:
         columns = [c.name for c in read.table.partition_columns]

@@ -24,7 +24,7 @@ from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.errors import Warning
-from acidsql.expressions.pruning import prune, ranges_needed
+from acidsql.expressions.pruning import Wanted
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
@@ -69,14 +69,15 @@ class RowCounter:
             or table.file_format is not FileFormat.ORC
         ):
             return None
-        columns = table.partition_columns
-        among = None if condition is None else ranges_needed(columns, [condition])
-        partitions = snapshots.partitions(table, among)
-        if condition is not None:
-            pruning = prune(columns, partitions, [condition], ansi=settings.flag("acidsql.ansi"))
-            if pruning.undecided:
-                return None
-            partitions = pruning.kept
+        wanted = Wanted(
+            columns=table.partition_columns,
+            conditions=() if condition is None else (condition,),
+            ansi=settings.flag("acidsql.ansi"),
+        )
+        pruning = wanted.prune(snapshots.partitions(table, wanted.among))
+        if pruning.undecided:
+            return None
+        partitions = pruning.kept
         counted = None
         if table.is_full_acid:
             counted = snapshots.counted(table, partitions if table.partition_columns else None)

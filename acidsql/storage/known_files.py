@@ -15,7 +15,7 @@ KeptColumns = Kept[tuple[FileKey, int, str | int], Any]
 """Columns as Arrow's arrays, by file, number of the stripe, and name of an id column or ordinal of
 a data column.
 """
-MAX_FEW_BYTES = 16 << 20
+MAX_FEW_BYTES = 64 << 20
 """The most bytes of columns of files with few rows that are kept."""
 MAX_STRIPE_BYTES = 16 << 20
 """The most bytes of columns of stripes of all other files that are kept."""

@@ -44,7 +44,7 @@ from acidsql.storage.write.pending import PendingRoot
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partition_ranges import Among
 
 
 # ---- moved files
@@ -296,31 +296,32 @@ class Counted:
 
 
 class _Listed:
-    """What is known of the partitions of a table. ``ranges``: those of each ranges of names that
-    were looked at; None once all are known.
+    """What is known of the partitions of a table. ``parts``: of each part of their names that was
+    asked for; None once all are known.
     """
 
     def __init__(self) -> None:
-        self.ranges: dict[NameRanges, tuple[Partition, ...]] | None = {}
+        self.parts: dict[Among, tuple[Partition, ...]] | None = {}
         self.by_name: dict[str, Partition] = {}
         self.all: tuple[Partition, ...] = ()
 
-    def was_looked_at(self, name: str) -> bool:
-        from acidsql.catalog.partition_ranges import holds
+    def looked_at(self, names: Sequence[str]) -> set[str]:
+        """The names among these that were asked for."""
+        from acidsql.catalog.partition_ranges import chosen
 
-        return any(holds(ranges, name) for ranges in self.ranges or ())
+        return {name for among in self.parts or () for name in chosen(among, names)}
 
-    def add(self, table: Table, partitions: Sequence[Partition], among: NameRanges | None) -> None:
+    def add(self, table: Table, partitions: Sequence[Partition], among: Among | None) -> None:
         """Adds what was found now; what was known before stays what it was then."""
-        assert self.ranges is not None
+        assert self.parts is not None
         if not self.by_name and among is None:  # mostly
-            self.ranges, self.all = None, tuple(partitions)
+            self.parts, self.all = None, tuple(partitions)
             return
         seen = tuple(self.by_name.setdefault(name_of(table, one), one) for one in partitions)
         if among is None:
-            self.ranges, self.all = None, seen
+            self.parts, self.all = None, seen
         else:
-            self.ranges[among] = seen
+            self.parts[among] = seen
 
 
 class Snapshots:
@@ -350,17 +351,17 @@ class Snapshots:
         self.views: set[SparkRelation] = set()
         self.warnings: list[Warning] = []
 
-    def partitions(self, table: Table, among: NameRanges | None = None) -> tuple[Partition, ...]:
+    def partitions(self, table: Table, among: Among | None = None) -> tuple[Partition, ...]:
         """All partitions of a table, as they were when it was first asked about. ``among``: those
-        whose names lie in these ranges, at least. TransactionAbortedError where others have added
-        or dropped some since a part of them was listed.
+        whose names it asks for, at least. TransactionAbortedError where others have added or
+        dropped some since a part of them was listed.
         """
         listed = self._partitions.setdefault(table.name, _Listed())
-        if listed.ranges is not None and (among is None or among not in listed.ranges):
+        if listed.parts is not None and (among is None or among not in listed.parts):
             partitions = self._catalog.list_partitions(table, among)
             self._check_still_listed(table, listed, partitions, among)
             listed.add(table, partitions, among)
-        known = listed.all if listed.ranges is None or among is None else listed.ranges[among]
+        known = listed.all if listed.parts is None or among is None else listed.parts[among]
         locations = {partition.location for partition in known}
         own = (r.partition for r in self._own.values() if r.table.name == table.name)
         new = (
@@ -375,10 +376,10 @@ class Snapshots:
         ``partitions``: which are asked about, at least.
         """
         listed = self._partitions.setdefault(table.name, _Listed())
-        names = (name_of(table, one) for one in partitions)
-        if listed.ranges is not None and not all(map(listed.was_looked_at, names)):
+        names = [name_of(table, one) for one in partitions]
+        if listed.parts is not None and not listed.looked_at(names).issuperset(names):
             self.partitions(table)
-        known = listed.all if listed.ranges is None else listed.by_name.values()
+        known = listed.all if listed.parts is None else listed.by_name.values()
         return {one.location for one in known}
 
     def _check_still_listed(
@@ -386,21 +387,23 @@ class Snapshots:
         table: Table,
         listed: _Listed,
         partitions: Sequence[Partition],
-        among: NameRanges | None,
+        among: Among | None,
     ) -> None:
         """Raises TransactionAbortedError if partitions that were listed before, and are among
         those found, or should be, are others now: a statement reads a table as it was at one
         moment.
         """
-        from acidsql.catalog.partition_ranges import holds
+        if not listed.by_name and not listed.parts:  # mostly
+            return
+        from acidsql.catalog.partition_ranges import chosen
 
         now = {name_of(table, one): one.location for one in partitions}
-        before = {
-            name: one.location
-            for name, one in listed.by_name.items()
-            if among is None or holds(among, name)
-        }
-        again = {name: location for name, location in now.items() if listed.was_looked_at(name)}
+        then = {name: one.location for name, one in listed.by_name.items()}
+        # a store may tell of more than it was asked for
+        asked_now = set(then if among is None else chosen(among, list(then))) | now.keys()
+        asked_then = listed.looked_at(list(now)) | then.keys()
+        before = {name: location for name, location in then.items() if name in asked_now}
+        again = {name: location for name, location in now.items() if name in asked_then}
         if before != again:
             raise TransactionAbortedError(
                 f"partitions of {table.name} were added or dropped while the statement began",

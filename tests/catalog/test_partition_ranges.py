@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import Column, Partition
-from acidsql.catalog.partition_ranges import NameRanges, holds, name_ranges
+from acidsql.catalog.partition_ranges import NameRanges, chosen, name_ranges
 from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.types import HiveType, PrimitiveType
-from acidsql.expressions.pruning import prune, ranges_needed
+from acidsql.expressions.pruning import Wanted, ranges_needed
 from acidsql.expressions.reader import read_condition
 from acidsql.expressions.stores import typed
 from acidsql.expressions.tree import Condition, PartitionCondition
@@ -49,8 +49,12 @@ days = st.dates()
 texts = st.text(min_size=1, max_size=5)
 
 
-def columns(*types: HiveType) -> list[Column]:
-    return [Column(name=name, type=kind) for name, kind in zip("abc", types, strict=False)]
+def columns(*types: HiveType) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type=kind) for name, kind in zip("abc", types, strict=False))
+
+
+def holds(ranges: NameRanges, name: str) -> bool:
+    return chosen(ranges, [name]) == [name]
 
 
 def spelled(value: Any) -> list[str]:
@@ -135,12 +139,13 @@ def test_what_pruning_would_keep_is_in_the_ranges(text: str) -> None:
         for a in ("0", "00", "-0", "5", "05", "6", "50", "500")
         for b in ("1", "7", "07", "8", "70")
     ]
-    listed = [p for p in every if holds(ranges, partition_name(["a", "b"], p.values))]
-    conditions = [PartitionCondition(sql=text, tree=tree_of(text))]
-    assert (
-        prune(columns(*types), listed, conditions).kept
-        == prune(columns(*types), every, conditions).kept
+    names = chosen(ranges, [partition_name(["a", "b"], p.values) for p in every])
+    listed = [p for p in every if partition_name(["a", "b"], p.values) in names]
+    wanted = Wanted(
+        columns=columns(*types),
+        conditions=(PartitionCondition(sql=text, tree=tree_of(text)),),
     )
+    assert wanted.prune(listed).kept == wanted.prune(every).kept
     assert len(listed) < len(every)
 
 

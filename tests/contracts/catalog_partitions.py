@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,17 @@ from tests.contracts.sample_tables import RICH, T, days
 from tests.contracts.store import StoreContract
 
 DAYS = tuple(f"2024-{month:02d}-{day:02d}" for month in range(1, 4) for day in range(1, 25))
+
+
+class Named:
+    """Asks for partitions of these names. ``given``: the names it chose from last."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.given = names, list[str]()
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        self.given = list(names)
+        return [name for name in names if name in self.names]
 
 
 class CatalogPartitionContract(StoreContract):
@@ -60,6 +72,21 @@ class CatalogPartitionContract(StoreContract):
         assert catalog.list_partitions(stored, (("a", "b"),)) == ()
         assert catalog.list_partitions(stored, ()) == ()
         assert catalog.count_partitions(stored) == len(DAYS)
+
+    def test_partitions_are_found_by_a_test_of_names(self, catalog: Catalog) -> None:
+        """At least those that it chooses of all names, which it is given in order."""
+        stored = catalog.create_table(RICH)
+        assert catalog.list_partitions(stored, Named([])) == ()
+        added = catalog.add_partitions(
+            T, [replace(one, properties={"k": "v"}) for one in days(*DAYS)]
+        )
+        names = [name_of(stored, one) for one in added]
+        few = Named([*names[3:5], *names[20:22]])
+        assert catalog.list_partitions(stored, few) == (*added[3:5], *added[20:22])
+        assert few.given == names
+        assert catalog.list_partitions(stored, Named([])) == ()
+        most = catalog.list_partitions(stored, Named(names[1:]))
+        assert most in (added, added[1:])
 
     def test_a_partition_is_added_once(self, catalog: Catalog) -> None:
         """A batch with one that is there adds none."""

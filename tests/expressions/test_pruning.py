@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
+from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.types import parse_type
 from acidsql.expressions import pruning
-from acidsql.expressions.pruning import Pruning, prune, rejects_nulls
+from acidsql.expressions.pruning import Pruning, Wanted, rejects_nulls
 from acidsql.expressions.reader import read_condition
 from acidsql.expressions.spark_words import spark_type, text_literal
 from acidsql.expressions.tree import PartitionCondition
@@ -44,8 +45,7 @@ def answers(
     sql: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, ansi: bool = False
 ) -> list[Any]:
     """True, False, None or UNKNOWN for each row of texts."""
-    partitions = [Partition(values=tuple(row), location="/") for row in rows]
-    found = pruning.answers(columns, partitions, condition(sql).tree, ansi=ansi)
+    found = pruning.answers(columns, rows, condition(sql).tree, ansi=ansi)
     return [_ANSWERS[one] for one in found]
 
 
@@ -158,7 +158,8 @@ def partitions(*values: tuple[str, str]) -> tuple[Partition, ...]:
 
 
 def pruned(given: Sequence[Partition], *conditions: str) -> Pruning:
-    return prune(_KEYS, given, [condition(sql) for sql in conditions])
+    wanted = Wanted(columns=_KEYS, conditions=tuple(condition(sql) for sql in conditions))
+    return wanted.prune(given)
 
 
 def test_partitions_that_cannot_hold_rows_are_dropped() -> None:
@@ -362,6 +363,21 @@ def test_answers_are_sparks(spark: SparkSession, zone: str) -> None:
                 for a, t in zip(answers(sql, COLUMNS, ROWS), theirs, strict=True)
             ]
             assert mine == theirs, sql
+
+
+def test_names_tell_what_values_tell() -> None:
+    """A condition chooses the names of those partitions that it keeps, in their order, and names
+    that do not tell: without a value, or none of the table's.
+    """
+    given = [Partition(values=tuple(row), location=str(at)) for at, row in enumerate(ROWS)]
+    names = [partition_name([c.name for c in COLUMNS], row) for row in ROWS]
+    for sql in DECIDED:
+        wanted = Wanted(columns=tuple(COLUMNS), conditions=(condition(sql),))
+        kept = {names[int(one.location)] for one in wanted.prune(given).kept}
+        kept |= {name for name in names if DEFAULT_PARTITION in name}
+        chosen = [name for name in names if name in kept]
+        assert wanted.chosen(names) == chosen, sql
+        assert wanted.chosen(["other=1", *names, "x"]) == ["other=1", *chosen, "x"], sql
 
 
 # ---- chains of many terms

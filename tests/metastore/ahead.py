@@ -38,6 +38,7 @@ CREATE TABLE p (k INT, v STRING) PARTITIONED BY (g STRING, h INT) {ACID}
 INSERT INTO p PARTITION (g = 'x', h = 1) VALUES (1, 'a'), (2, 'b')
 INSERT INTO p VALUES (1, 'a', 'x', 2), (2, 'b', 'y', 2)
 SELECT * FROM p WHERE g = 'x'
+SELECT * FROM p WHERE h > 1
 UPDATE p SET v = 'z' WHERE k = 1
 DELETE FROM p WHERE g = 'y'
 SHOW PARTITIONS p

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import Partition
-from acidsql.expressions.pruning import prune
+from acidsql.expressions.pruning import Wanted
 from acidsql.expressions.reader import read_condition
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.parser.parse import parse
@@ -145,11 +145,8 @@ def test_today_is_tomorrow_too(bound: Bind) -> None:
         "(NOT (`ds` <> date_sub(current_date, 7) OR `hr` = day(current_date()))) OR "
         "(NOT (`ds` <> date_sub(date_add(current_date(), 1), 7) OR `hr` = day(date_add(current_date(), 1))))"
     )
-    pruning = prune(
-        read.table.partition_columns,
-        [Partition(values=("2024-01-01", "1"), location="")],
-        [condition],
-    )
+    wanted = Wanted(columns=read.table.partition_columns, conditions=(condition,))
+    pruning = wanted.prune([Partition(values=("2024-01-01", "1"), location="")])
     assert pruning.undecided == (condition.whenever,)
 
 
@@ -316,10 +313,8 @@ def kept(read: BoundRead) -> list[Any]:
     """The rows of the partitions that may be needed."""
     texts = {"__HIVE_DEFAULT_PARTITION__" if n is None else str(n): n for n in _NUMBERS}
     partitions = [Partition(values=(text,), location="") for text in texts]
-    left = {
-        texts[p.values[0]]
-        for p in prune(read.table.partition_columns, partitions, read.partition_filter).kept
-    }
+    wanted = Wanted(columns=read.table.partition_columns, conditions=read.partition_filter)
+    left = {texts[p.values[0]] for p in wanted.prune(partitions).kept}
     return [row for row in _ROWS[read.table.name.table] if row[1] in left]
 
 

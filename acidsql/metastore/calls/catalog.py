@@ -77,7 +77,7 @@ from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partition_ranges import Among
 
 
 class EmbeddedCatalog:
@@ -375,9 +375,7 @@ class EmbeddedCatalog:
                 move()
                 self._follow(connection, table.name, before.location, after.location)
 
-    def list_partitions(
-        self, table: Table, among: NameRanges | None = None
-    ) -> tuple[Partition, ...]:
+    def list_partitions(self, table: Table, among: Among | None = None) -> tuple[Partition, ...]:
         if not table.partition_columns:
             return ()
         with self._store.read() as connection:

@@ -38,7 +38,7 @@ from acidsql.catalog.names import (
     table_exists,
     table_location,
 )
-from acidsql.catalog.partition_ranges import NameRanges, holds
+from acidsql.catalog.partition_ranges import Among, chosen
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
@@ -549,12 +549,10 @@ class HiveCatalog(HiveAnalyzing):
             request["validWriteIdList"] = str(self.valid_write_ids(table.name, self.valid_txns()))
         self._ask(RENAME_PARTITION_REQ, req=request)
 
-    def list_partitions(
-        self, table: Table, among: NameRanges | None = None
-    ) -> tuple[Partition, ...]:
+    def list_partitions(self, table: Table, among: Among | None = None) -> tuple[Partition, ...]:
         names = self._listed_names(table)
         if among is not None:
-            names = [name for name in names if holds(among, name)]
+            names = chosen(among, names)
         return self._named_partitions(table, names)
 
     def count_partitions(self, table: Table) -> int:

@@ -35,11 +35,13 @@ from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import PARTITION_KEY_VALS, PARTITION_PARAMS, PARTITIONS, SDS, TBLS
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partition_ranges import Among, NameRanges
 
 PARTITION_EXISTS = 10118
 _BATCH = 500
 """The most ids in one IN list."""
+_FEW = 64
+"""To read so many partitions takes less than to choose from them."""
 
 
 def insert_partitions(
@@ -157,22 +159,37 @@ def update_partition(
 
 
 def read_partitions(
-    connection: Connection, table_id: int, warehouse: str, among: NameRanges | None = None
+    connection: Connection, table_id: int, warehouse: str, among: Among | None = None
 ) -> tuple[Partition, ...]:
-    """The partitions of a table, sorted by name; ``among``: of names in these ranges."""
-    if among is None:
+    """The partitions of a table, sorted by name; ``among``: see ``Catalog.list_partitions``."""
+    ids = None if among is None else _asked_for(connection, table_id, among)
+    if ids is None:
         return _read(connection, _OF_TABLE, {"id": table_id}, warehouse)
-    named: dict[str, int] = {}
-    for part in batched(among, _RANGES):
-        bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
-        in_ranges = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
-        named.update((name, part_id) for name, part_id in in_ranges)
-    ids = [named[name] for name in sorted(named)]
     return tuple(
         partition
         for some in batched(ids, _BATCH)
         for partition in _read(connection, _of_ids(some), {}, warehouse)
     )
+
+
+def _asked_for(connection: Connection, table_id: int, among: Among) -> list[int] | None:
+    """The ids of partitions in the order of their names; None where it takes less to read all."""
+    if isinstance(among, tuple):
+        return _in_ranges(connection, table_id, among)
+    named = dict(connection.execute(_NAMES, {"id": table_id}).all())
+    if len(named) <= _FEW:
+        return None
+    names = among.chosen(list(named))
+    return None if len(names) > len(named) // 2 else [named[name] for name in names]
+
+
+def _in_ranges(connection: Connection, table_id: int, among: NameRanges) -> list[int]:
+    named: dict[str, int] = {}
+    for part in batched(among, _RANGES):
+        bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
+        in_ranges = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
+        named.update((name, part_id) for name, part_id in in_ranges)
+    return [named[name] for name in sorted(named)]
 
 
 def count_partitions(connection: Connection, table_id: int) -> int:
@@ -276,6 +293,11 @@ _IN_RANGES = select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID).where(
             for low, high in zip(_BOUNDS[::2], _BOUNDS[1::2], strict=True)
         )
     )
+)
+_NAMES = (
+    select(PARTITIONS.c.PART_NAME, PARTITIONS.c.PART_ID)
+    .where(PARTITIONS.c.TBL_ID == _ID)
+    .order_by(PARTITIONS.c.PART_NAME)
 )
 _COUNT = select(func.count()).where(PARTITIONS.c.TBL_ID == _ID)
 

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array
-from acidsql.catalog.model import Partition, TableKind
+from acidsql.catalog.model import TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import prune, ranges_needed
+from acidsql.expressions.pruning import Wanted
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.engines import QUICKER, TOO_HEAVY, engines
@@ -201,17 +201,17 @@ class Driver:
         """A table, without the partitions that the conditions on it are known to leave out.
         ``meaning``: what they mean where they speak of the moment of the statement.
         """
-        columns, conditions = read.table.partition_columns, read.partition_filter
-        if not columns:
+        if not read.table.partition_columns:
             return snapshots.take(read.table)
-        among = ranges_needed(columns, conditions) if conditions else None
-        partitions: Sequence[Partition] = snapshots.partitions(read.table, among)
-        if partitions and conditions:
-            ansi = self.settings.flag("acidsql.ansi")
-            zone, now = (meaning.zone, meaning.now) if meaning else ("", None)
-            pruning = prune(columns, partitions, conditions, ansi=ansi, zone=zone, now=now)
-            partitions = pruning.kept
-        return snapshots.take(read.table, partitions)
+        wanted = Wanted(
+            columns=read.table.partition_columns,
+            conditions=read.partition_filter,
+            ansi=self.settings.flag("acidsql.ansi"),
+            zone=meaning.zone if meaning else "",
+            now=meaning.now if meaning else None,
+        )
+        listed = snapshots.partitions(read.table, wanted.among)
+        return snapshots.take(read.table, wanted.prune(listed).kept)
 
     # ---- rows
 

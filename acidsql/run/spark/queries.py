@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Partition, TableKind
-from acidsql.expressions.pruning import prune, ranges_needed
+from acidsql.expressions.pruning import Wanted
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.run.flow import Figures
 from acidsql.run.resources import Resources
@@ -89,18 +89,14 @@ class Queries:
         is put to Spark.
         """
         columns = read.table.partition_columns
-        among = ranges_needed(columns, read.partition_filter)
-        partitions = snapshots.partitions(read.table, among)
-        if not partitions or not read.partition_filter:
-            return partitions
-        pruning = prune(
-            columns, partitions, read.partition_filter, ansi=self._settings.flag("acidsql.ansi")
+        wanted = Wanted(
+            columns=columns,
+            conditions=read.partition_filter,
+            ansi=self._settings.flag("acidsql.ansi"),
         )
-        return (
-            self.meeting(columns, pruning.kept, pruning.undecided)
-            if len(pruning.kept) > 1
-            else pruning.kept
-        )
+        pruning = wanted.prune(snapshots.partitions(read.table, wanted.among))
+        few = len(pruning.kept) <= 1
+        return pruning.kept if few else self.meeting(columns, pruning.kept, pruning.undecided)
 
     def meeting(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from acidsql.catalog.model import Column, Partition, Table, TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, ColumnNotFoundError
-from acidsql.expressions.pruning import Pruning, prune
+from acidsql.expressions.pruning import Pruning, Wanted
 from acidsql.expressions.stores import typed
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis
@@ -140,12 +140,12 @@ def _met(
     )
     if condition is None:
         return None
-    return prune(
-        table.partition_columns,
-        partitions,
-        [condition],
+    wanted = Wanted(
+        columns=table.partition_columns,
+        conditions=(condition,),
         ansi=names.around.settings.flag("acidsql.ansi"),
     )
+    return wanted.prune(partitions)
 
 
 def _ordered(
