@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tests.interop.mini_hdfs import MiniHdfs
 from tests.interop.real_hive import Ran, RealHive
 
 SOURCE = Path(__file__).with_name("ServedHive.java")
@@ -23,6 +24,9 @@ LOCKS_OF_DERBY = "-Dderby.locks.deadlockTimeout=1 -Dderby.locks.waitTimeout=2"
 """Seconds after which Derby looks for a deadlock and gives up waiting, of which Hive makes another
 attempt: 20 and 60 else, and two who write at the same time meet many.
 """
+
+UNFIT = "hadoop-hdfs-2"
+"""Of Hive 3's packages: a client of HDFS older than all that it is to work with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +61,25 @@ def stop_at(step: str) -> str:
 
 @contextmanager
 def serving(
-    hive: RealHive, lines: Sequence[str], scratch: Path, *, may_fail: bool = False
+    hive: RealHive,
+    lines: Sequence[str],
+    scratch: Path,
+    *,
+    may_fail: bool = False,
+    hdfs: MiniHdfs | None = None,
 ) -> Iterator[ServedHive]:
     """Runs a script. Behind the block it has ended, whatever happened. ``may_fail``: its statements
-    may.
+    may. ``hdfs``: where its warehouse lies.
     """
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    served = replace(hive, folder=_with_service(hive, scratch))
+    served = replace(hive, folder=_with_service(hive, scratch, hdfs))
+    options = [f"-Dserved.port={port}", LOCKS_OF_DERBY]
+    if hdfs is not None:
+        options.append(f"-Dserved.warehouse={hdfs.url}/warehouse")
     signals = hive.data / "signals"
     signals.mkdir(parents=True)
-    os.environ["HIVESQL_JAVA_OPTS"] = f"-Dserved.port={port} {LOCKS_OF_DERBY}"
+    os.environ["HIVESQL_JAVA_OPTS"] = " ".join(options)
     with ThreadPoolExecutor(1) as pool:
         ran = pool.submit(served.run, lines, may_fail=may_fail)
         try:
@@ -78,14 +90,21 @@ def serving(
             del os.environ["HIVESQL_JAVA_OPTS"]
 
 
-def _with_service(hive: RealHive, scratch: Path) -> Path:
-    """A folder like that of the Hive, whose script starts the service as well."""
+def _with_service(hive: RealHive, scratch: Path, hdfs: MiniHdfs | None) -> Path:
+    """A folder like that of the Hive, whose script starts the service as well. ``hdfs``: what it
+    can reach.
+    """
     home, of = scratch / f"h{hive.version}", hive.folder / f"h{hive.version}"
     home.mkdir(parents=True)
-    for name in ("classes", "template"):  # the script copies the template, and cp no link's target
+    # the script copies the template, and cp no link's target
+    for name in ("classes", "template", "conf"):
         shutil.copytree(of / name, home / name)
-    for name in ("conf", "lib"):
-        (home / name).symlink_to(of / name)
+    (home / "lib").mkdir()
+    for jar in (of / "lib").iterdir():
+        if not jar.name.startswith(UNFIT):
+            (home / "lib" / jar.name).symlink_to(jar)
+    if hdfs is not None:
+        shutil.copy(hdfs.conf / "hdfs-site.xml", home / "conf")
     (scratch / "boot").symlink_to(hive.folder / "boot")
     classes = f"{home}/classes:{home}/lib/*"
     subprocess.run(

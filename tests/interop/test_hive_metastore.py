@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,11 +29,17 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.session import Session
+from acidsql.spark.start.session import derive
+from tests.interop.mini_hadoop import missing
+from tests.interop.mini_hdfs import mini_hdfs
 from tests.interop.real_hive import Ran, RealHive
 from tests.interop.served_hive import LOCKS_OF_DERBY, ServedHive, serving, stop_at
 from tests.interop.test_real_hive import hive as hive
 from tests.interop.test_real_hive import rows_of
 from tests.lengths import times
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -100,6 +107,26 @@ COUNTS = ("SELECT count(*), max(id) FROM theirs.counted", "SELECT count(*) FROM 
 
 def script() -> Iterator[str]:
     """Hive's share of the work, with stops for acidsql's."""
+    yield from until_cleaned()
+    yield "UPDATE theirs.counted SET n = n + 1 WHERE id = 77"
+    yield "INSERT INTO ours.made VALUES (9, 9.5)"
+    yield "ALTER TABLE theirs.counted COMPACT 'major'"
+    yield "ALTER TABLE theirs.days PARTITION (day='b') COMPACT 'minor'"
+    yield from _looks("queued", *WORKED)
+    yield "!cleaner"
+    yield from _looks("worked", *WORKED)
+    yield f"CREATE TABLE theirs.counters (id INT, n INT) {ACID}"
+    yield "INSERT INTO theirs.counters VALUES (1, 0), (2, 0)"
+    yield f"CREATE TABLE theirs.entries (who STRING, number INT) {ACID}"
+    yield stop_at("racing")
+    for number in range(RACES):
+        yield INCREASE
+        yield f"INSERT INTO theirs.entries VALUES ('hive', {number})"
+    yield from _looks("raced", *RACED)
+
+
+def until_cleaned() -> Iterator[str]:
+    """Its share until it has compacted what both have written."""
     yield from _looks("ours", "ours.flat", "ours.parts", "ours.made")
     yield "CREATE DATABASE theirs"
     yield f"CREATE TABLE theirs.counted (id INT, n INT) {ACID}"
@@ -124,21 +151,6 @@ def script() -> Iterator[str]:
     yield from _looks("compacted", *TABLES)
     yield "!cleaner"
     yield from _looks("cleaned", *CLEANED)
-    yield "UPDATE theirs.counted SET n = n + 1 WHERE id = 77"
-    yield "INSERT INTO ours.made VALUES (9, 9.5)"
-    yield "ALTER TABLE theirs.counted COMPACT 'major'"
-    yield "ALTER TABLE theirs.days PARTITION (day='b') COMPACT 'minor'"
-    yield from _looks("queued", *WORKED)
-    yield "!cleaner"
-    yield from _looks("worked", *WORKED)
-    yield f"CREATE TABLE theirs.counters (id INT, n INT) {ACID}"
-    yield "INSERT INTO theirs.counters VALUES (1, 0), (2, 0)"
-    yield f"CREATE TABLE theirs.entries (who STRING, number INT) {ACID}"
-    yield stop_at("racing")
-    for number in range(RACES):
-        yield INCREASE
-        yield f"INSERT INTO theirs.entries VALUES ('hive', {number})"
-    yield from _looks("raced", *RACED)
 
 
 def _looks(step: str, *tables: str) -> Iterator[str]:
@@ -157,29 +169,7 @@ def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: P
     with serving(hive, list(script()), tmp_path / "served", may_fail=True) as served:
         served.wait_for("ours")
         with Session(metastore=served.url, settings=LOCAL) as session:
-            run(session, OURS)
-            check_refusals(session)
-            ours["ours"] = read(session, TABLES[:3])
-            served.go_on("ours")
-            served.wait_for("theirs")
-            run(session, IN_THEIRS)
-            with pytest.raises(NotNullError):
-                session.sql("INSERT INTO theirs.days VALUES (8, NULL, 'b')")
-            for row in AGAINST_RULES:
-                with pytest.raises(IntegrityError):
-                    session.sql(f"INSERT INTO ours.held VALUES {row}")
-            assert [tuple(row) for row in session.sql("SELECT * FROM ours.held").rows()] == [
-                (1, "none", 2)
-            ]
-            served.go_on("theirs")
-            for step, statements, tables in (
-                ("compacted", LATER, TABLES),
-                ("cleaned", (), CLEANED),
-            ):
-                served.wait_for(step)
-                run(session, statements)
-                ours[step] = read(session, tables)
-                served.go_on(step)
+            ours |= take_turns(served, session)
             served.wait_for("queued")
             ours["queued"] = read(session, WORKED)
             session.sql("ALTER TABLE ours.made COMPACT 'major'")
@@ -201,6 +191,55 @@ def test_each_reads_and_changes_what_the_other_wrote(hive: RealHive, tmp_path: P
     check_race(printed, theirs["raced"], updates, entered)
     assert counted(printed) == [["3\t77"], ["4"]]
     assert any("_v" in name or name.startswith("base_") for name in directories(hive, "flat"))
+
+
+def take_turns(served: ServedHive, session: Session) -> dict[str, dict[str, list[str]]]:
+    """Our share beside ``until_cleaned``; the rows that we read, by step."""
+    ours = {}
+    run(session, OURS)
+    check_refusals(session)
+    ours["ours"] = read(session, TABLES[:3])
+    served.go_on("ours")
+    served.wait_for("theirs")
+    run(session, IN_THEIRS)
+    with pytest.raises(NotNullError):
+        session.sql("INSERT INTO theirs.days VALUES (8, NULL, 'b')")
+    for row in AGAINST_RULES:
+        with pytest.raises(IntegrityError):
+            session.sql(f"INSERT INTO ours.held VALUES {row}")
+    assert [tuple(row) for row in session.sql("SELECT * FROM ours.held").rows()] == [(1, "none", 2)]
+    served.go_on("theirs")
+    for step, statements, tables in (("compacted", LATER, TABLES), ("cleaned", (), CLEANED)):
+        served.wait_for(step)
+        run(session, statements)
+        ours[step] = read(session, tables)
+        served.go_on(step)
+    return ours
+
+
+@pytest.mark.spark
+def test_a_warehouse_on_hdfs(hive: RealHive, tmp_path: Path, spark: SparkSession) -> None:
+    """Of a Hive whose warehouse lies on an HDFS with a logical name: each reads and changes what
+    the other wrote, and Hive compacts it. Tables are where Hive puts them.
+    """
+    if reason := missing():
+        pytest.skip(reason)
+    with (
+        mini_hdfs(tmp_path / "hdfs") as hdfs,
+        serving(
+            hive, list(until_cleaned()), tmp_path / "served", may_fail=True, hdfs=hdfs
+        ) as served,
+    ):
+        served.wait_for("ours")
+        with Session(metastore=served.url, spark=derive(spark, hdfs.settings)) as session:
+            ours = take_turns(served, session)
+            printed = served.ran.result()
+            assert rows_by_step(printed) == ours
+            for table, cleaned in (("flat", "base_"), ("parts/day=2024-01-03", "city=")):
+                names = session.files.names(f"{hdfs.url}/warehouse/ours.db/{table}")
+                [name] = [name for name in names if not name.startswith((".", "_"))]
+                assert name.startswith(cleaned)
+            assert list(hive.warehouse.iterdir()) == []
 
 
 def run(session: Session, statements: tuple[str, ...]) -> None:
