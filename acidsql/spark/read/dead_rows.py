@@ -86,7 +86,7 @@ class DeadRowFilters:
         key = (deletes, write_ids, by_partition)
         if key not in self._alive:
             self._alive[key] = self._alive_column(
-                self._events.read(deletes, write_ids, keep=max(most, count)),
+                self._events.parts(deletes, write_ids, keep=max(most, count)),
                 by_partition=by_partition,
             )
             self._keep(MAX_KEPT_FILTERS)
@@ -97,13 +97,15 @@ class DeadRowFilters:
             else partial(_live, alive=alive)
         )
 
-    def _alive_column(self, events: DeleteEvents, *, by_partition: bool) -> SparkColumn | None:
+    def _alive_column(
+        self, parts: Sequence[DeleteEvents], *, by_partition: bool
+    ) -> SparkColumn | None:
         """A column that is true for live rows; None if the ids are too wide for such a test."""
         from pyspark.sql import functions as F
 
-        if not len(events):
+        if not any(map(len, parts)):
             return F.lit(True)
-        dead = pack(events)
+        dead = pack(parts)
         return None if dead is None else self._test(dead, by_partition=by_partition)
 
     def _test(self, dead: DeadRows, *, by_partition: bool) -> SparkColumn:

@@ -46,6 +46,7 @@ class DeleteEvents:
     that deleted them. ``partition_numbers``: the partitions of the snapshot that they lie in.
 
     Partitions number their rows each for itself: the same id may be that of another row elsewhere.
+    The columns are only read: one of one value may be that value alone in memory.
     """
 
     write_ids: Longs
@@ -139,13 +140,12 @@ def _ascending(parts: Sequence[Longs]) -> Longs:
 
 
 def _distinct(values: Longs) -> Longs:
-    """The values once each, ascending. (``np.unique`` hashes first, which takes ten
-    times as long.)
+    """The values once each, ascending; the array is used up. (``np.unique`` hashes first, which
+    takes ten times as long.)
     """
-    ascending = np.sort(values)
-    return (
-        ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending
-    )
+    values.sort()
+    is_new = np.append(True, values[1:] != values[:-1])
+    return values if not len(values) or is_new.all() else values[is_new]
 
 
 def _grouped(columns: Sequence[Longs]) -> Iterator[tuple[tuple[int, ...], Longs | slice]]:
@@ -204,22 +204,33 @@ class DeadRows:
     row_bits: int
 
 
-def pack(events: DeleteEvents) -> DeadRows | None:
+def pack(parts: Sequence[DeleteEvents]) -> DeadRows | None:
     """The events as one key for each dead row; None if the ids are too wide to fit one number.
     There must be at least one event.
     """
-    write_ids, of_write_id = np.unique(events.write_ids, return_inverse=True)
-    buckets, of_bucket = np.unique(events.bucket_properties, return_inverse=True)
+    parts = [part for part in parts if len(part)]
+    write_ids = _values([part.write_ids for part in parts])
+    buckets = _values([part.bucket_properties for part in parts])
     row_bits, partition_bits = (
-        _round_up(int(numbers.max())) for numbers in (events.rows, events.partition_numbers)
+        _round_up(max(int(numbers.max()) for numbers in columns))
+        for columns in ([p.rows for p in parts], [p.partition_numbers for p in parts])
     )
     bucket_bits, write_id_bits = (_round_up(len(values) - 1) for values in (buckets, write_ids))
     if partition_bits + write_id_bits + bucket_bits + row_bits > _KEY_BITS:
         return None
-    keys = (
-        ((events.partition_numbers << write_id_bits | of_write_id) << bucket_bits | of_bucket)
-        << row_bits
-    ) | events.rows
+    keys = np.empty(sum(map(len, parts)), np.int64)
+    end = 0
+    for part in parts:
+        begin, end = end, end + len(part)
+        key = keys[begin:end]
+        key[:] = part.partition_numbers
+        for bits, number in (
+            (write_id_bits, _positions(write_ids, part.write_ids)),
+            (bucket_bits, _positions(buckets, part.bucket_properties)),
+            (row_bits, part.rows),
+        ):
+            key <<= bits
+            key |= number
     return DeadRows(
         write_ids=write_ids,
         bucket_properties=buckets,
@@ -229,6 +240,21 @@ def pack(events: DeleteEvents) -> DeadRows | None:
         bucket_bits=bucket_bits,
         row_bits=row_bits,
     )
+
+
+def _values(columns: Sequence[Longs]) -> Longs:
+    """The distinct values of columns, ascending."""
+    return _distinct(
+        np.concatenate([c[:1] if _is_one_value(c) else _distinct(c.copy()) for c in columns])
+    )
+
+
+def _positions(values: Longs, column: Longs) -> Longs | np.int64:
+    """Where each value of a column is among the ascending ``values``, which hold it."""
+    found: Longs | np.int64 = np.searchsorted(
+        values, column[0] if _is_one_value(column) else column
+    )
+    return found
 
 
 def _round_up(most: int) -> int:
@@ -252,18 +278,12 @@ class DeleteEventReader:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._kept.clear()
 
-    def read(
-        self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int
-    ) -> DeleteEvents:
-        """The events of ``files`` by valid write ids (None: no file needs a filter). ``keep``: how
-        many events may be held for the next time.
-        """
-        return _concatenate(self.parts(files, write_ids, keep))
-
     def parts(
         self, files: Sequence[ScanFile], write_ids: ValidWriteIdList | None, keep: int
     ) -> list[DeleteEvents]:
-        """The delete events of each file by itself."""
+        """The events of each of the ``files`` by valid write ids (None: no file needs a filter).
+        ``keep``: how many events may be held for the next time.
+        """
         missing = [file for file in files if file.key not in self._kept]
         self._kept.update(
             zip(
@@ -297,32 +317,13 @@ def _visible(
 
 
 def _numbered(events: DeleteEvents, number: int) -> DeleteEvents:
-    return (
-        replace(events, partition_numbers=np.full(len(events), number, np.int64))
-        if number
-        else events
-    )
+    return replace(events, partition_numbers=_repeated(number, len(events))) if number else events
 
 
 def valid_mask(ids: Longs, write_ids: ValidWriteIdList) -> npt.NDArray[np.bool_]:
     """Which of ``ids`` are valid write ids."""
     exceptions = np.array(write_ids.exceptions, dtype=np.int64)
     return (ids <= write_ids.high_watermark) & ~np.isin(ids, exceptions)
-
-
-def _concatenate(parts: Sequence[DeleteEvents]) -> DeleteEvents:
-    empty = np.array([], dtype=np.int64)
-
-    def column(arrays: list[Longs]) -> Longs:
-        return np.concatenate(arrays) if arrays else empty
-
-    return DeleteEvents(
-        write_ids=column([e.write_ids for e in parts]),
-        bucket_properties=column([e.bucket_properties for e in parts]),
-        rows=column([e.rows for e in parts]),
-        event_write_ids=column([e.event_write_ids for e in parts]),
-        partition_numbers=column([e.partition_numbers for e in parts]),
-    )
 
 
 _EVENT_COLUMNS = ("operation", *ID_FIELDS, "currentTransaction")
@@ -355,12 +356,30 @@ def _events(path: str, columns: Sequence[Longs]) -> DeleteEvents:
     if len(rows) and int(rows.min()) < 0:
         raise FormatError(f'file "{path}" holds a negative row number')
     return DeleteEvents(
-        write_ids=write_ids,
-        bucket_properties=buckets,
+        write_ids=_slim(write_ids),
+        bucket_properties=_slim(buckets),
         rows=rows,
-        event_write_ids=event_write_ids,
-        partition_numbers=np.zeros(len(rows), np.int64),
+        event_write_ids=_slim(event_write_ids),
+        partition_numbers=_repeated(0, len(rows)),
     )
+
+
+def _slim(column: Longs) -> Longs:
+    """The column; of one value, as those of most files are, in the memory of that value."""
+    return _repeated(int(column[0]), len(column)) if _holds_one(column) else column
+
+
+def _holds_one(column: Longs) -> bool:
+    return len(column) > 0 and bool((column == column[0]).all())
+
+
+def _repeated(value: int, count: int) -> Longs:
+    return np.broadcast_to(np.int64(value), count)
+
+
+def _is_one_value(column: Longs) -> bool:
+    """Whether it is one of ``_repeated``."""
+    return column.strides == (0,)
 
 
 _Extent = tuple[int, int] | None
