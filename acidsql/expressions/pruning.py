@@ -266,16 +266,15 @@ class Wanted:
     def chosen(self, names: Sequence[str]) -> list[str]:
         columns = [column.name for column in self.columns]
         read = list(named_values(columns, names))
-        told: list[int] = []
-        kept: set[int] = set()
-        for at, values in enumerate(read):
-            # what has no value in its name may have an empty one
-            is_told = values is not None and DEFAULT_PARTITION not in values
-            (told.append if is_told else kept.add)(at)
+        # what has no value in its name may have an empty one
+        judged = [
+            at for at, values in enumerate(read) if values and DEFAULT_PARTITION not in values
+        ]
+        kept = set(range(len(names))).difference(judged)
         for condition in self.conditions:
-            verdicts = self._answers(condition, [read[at] or () for at in told])
-            told = [at for at, verdict in zip(told, verdicts, strict=True) if verdict >= IN_DOUBT]
-        kept.update(told)
+            verdicts = self._answers(condition, [read[at] or () for at in judged])
+            judged = [at for at, one in zip(judged, verdicts, strict=True) if one >= IN_DOUBT]
+        kept.update(judged)
         return [name for at, name in enumerate(names) if at in kept]
 
     def prune(self, partitions: Sequence[Partition]) -> Pruning:

@@ -251,10 +251,10 @@ def _values(columns: Sequence[Longs]) -> Longs:
 
 def _positions(values: Longs, column: Longs) -> Longs | np.int64:
     """Where each value of a column is among the ascending ``values``, which hold it."""
-    found: Longs | np.int64 = np.searchsorted(
+    positions: Longs | np.int64 = np.searchsorted(
         values, column[0] if _is_one_value(column) else column
     )
-    return found
+    return positions
 
 
 def _round_up(most: int) -> int:
