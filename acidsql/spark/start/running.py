@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 import uuid
 import warnings
@@ -73,6 +74,11 @@ def _looks_elsewhere(
             return "files of another machine, or of another file system"
         master = str(spark.conf.get("spark.master", "") or "")
     return None if re.match(r"local(\[|$)", master) else "files of the machines of a cluster"
+
+
+def _spark_of_process() -> SparkSession | None:
+    """``jvm.running_session_if_any``, of which nothing is loaded where there can be none."""
+    return jvm.running_session_if_any() if "pyspark" in sys.modules else None
 
 
 def _quoted(table: ForeignTable) -> str:
@@ -148,7 +154,7 @@ class RunningSpark:
             return self.start()
         if self._wait_notice is not None:
             self._wait_notice(self.needed_for)
-        elif not interrupts.are_heeded() or self._user_spark or jvm.running_session_if_any():
+        elif not interrupts.are_heeded() or self._user_spark or _spark_of_process():
             return self.start()  # in no time, or with nobody who could press Ctrl-C
         return self._started_aside()
 
@@ -312,7 +318,7 @@ class RunningSpark:
         other rules than those of a Spark that nobody has told any; None where it is not so.
         ``relative``: the path is below the working directory, which Spark keeps from its start on.
         """
-        spark = self._user_spark or self._ours or jvm.running_session_if_any()
+        spark = self._user_spark or self._ours or _spark_of_process()
         if relative and spark is not None and jvm.working_directory(spark) != os.getcwd():
             return "a path that is relative, to another directory where Spark was started"
         if self._same_files is None or self._same_files[0] is not spark:
@@ -333,7 +339,7 @@ class RunningSpark:
         it is derived from, as they were when it was first asked for.
         """
         if self._spark_conf is None:
-            spark = self._user_spark or jvm.running_session_if_any()
+            spark = self._user_spark or _spark_of_process()
             of_spark = self._before_start() if spark is None else jvm.settings_of(spark)
             self._spark_conf = {**of_spark, **self._conf}
         set_here = {name: self._settings.text(name) for name in self._settings.changed()}
@@ -352,7 +358,7 @@ class RunningSpark:
         """Whether Spark has a table of another catalog. Where none runs, whether one would have the
         catalog.
         """
-        spark = self._parent or jvm.running_session_if_any()
+        spark = self._parent or _spark_of_process()
         if spark is None:
             catalog = f"spark.sql.catalog.{table.parts[0]}"
             return catalog in self._before_start() or catalog in self._settings.changed()
@@ -364,7 +370,7 @@ class RunningSpark:
         given to the Spark that runs, or that an extension of one to be started may bring.
         """
         running = [spark for spark in (self._user_spark, self._ours) if spark is not None]
-        if not running and (spark := jvm.running_session_if_any()) is not None:
+        if not running and (spark := _spark_of_process()) is not None:
             running = [spark]
         if not running:
             names = (*self._before_start(), *self._settings.changed())

@@ -52,7 +52,7 @@ _DEFAULTS = "spark-defaults.conf"
 
 def settings(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Spark's settings that were made outside of this program."""
-    if jvm.is_submitted():
+    if "PYSPARK_GATEWAY_PORT" in environ and jvm.is_submitted():
         with quiet_python():
             return jvm.java_settings()
     arguments = _Arguments(environ.get("PYSPARK_SUBMIT_ARGS", ""))
