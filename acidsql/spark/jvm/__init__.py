@@ -11,6 +11,7 @@ named here are pinned by tests/spark/test_jvm.py, the answers without a Java pro
 tests/spark/test_jvm_connect.py.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ else:
 
     def __getattr__(name: str) -> Any:
         """A session that starts no Spark loads none of it."""
-        from acidsql.spark.jvm import functions
-
-        try:
-            function = getattr(functions, name)
-        except AttributeError as error:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error
-        globals()[name] = function
-        return function
+        functions = vars(import_module(f"{__name__}.functions"))
+        if name not in functions["__all__"]:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return globals().setdefault(name, functions[name])
