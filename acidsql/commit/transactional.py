@@ -26,8 +26,7 @@ from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.publish import TakenError
 from acidsql.storage.write.target import Written
 from acidsql.txn.leftovers import AbortedWrite
-from acidsql.txn.locking import Patience
-from acidsql.txn.locks import LockRequest
+from acidsql.txn.locks import LockRequest, Patience
 from acidsql.txn.manager import OperationType, TxnComponent
 from acidsql.txn.overlaps import Clash, Overlap
 from acidsql.txn.runs import Run, RunRequest, Taken, TakenFile, digest_of

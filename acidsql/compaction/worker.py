@@ -52,7 +52,7 @@ from acidsql.txn.compactions import (
     OpenedCompaction,
 )
 from acidsql.txn.leftovers import OF_COMPACTION
-from acidsql.txn.locking import Heartbeat
+from acidsql.txn.locks import Heartbeat
 from acidsql.txn.manager import OperationType, TxnComponent
 
 

@@ -24,15 +24,21 @@ from acidsql.metastore.rows.partitions import read_partitions
 from acidsql.metastore.rows.readers import any_readers, note_cleaned, txns_that_read
 from acidsql.metastore.rows.statistics import change_partitions, forget_statistics, partition_ids
 from acidsql.metastore.rows.storage import insert_bucketing
-from acidsql.metastore.rows.table_txns import forget_transactions
 from acidsql.metastore.rows.tables import update_table
-from acidsql.metastore.rows.txns import AbortReason, lowest_open_txn, valid_txns
+from acidsql.metastore.rows.txns import (
+    AbortReason,
+    forget_transactions,
+    lowest_open_txn,
+    valid_txns,
+)
 from acidsql.metastore.sql import Connection, insert, or_, select, update
 from acidsql.metastore.store import Store
 from acidsql.metastore.successors import begin_anew, end_here
-from acidsql.metastore.tables import PARTITIONS, SDS, TBLS
-from acidsql.metastore.txn_tables import (
+from acidsql.metastore.tables import (
     HIVE_LOCKS,
+    PARTITIONS,
+    SDS,
+    TBLS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,

@@ -38,7 +38,7 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
-from acidsql.metastore.txn_tables import (
+from acidsql.metastore.tables import (
     COMPLETED_TXN_COMPONENTS,
     MIN_HISTORY_LEVEL,
     MIN_HISTORY_WRITE_ID,

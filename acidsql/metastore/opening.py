@@ -27,7 +27,7 @@ from acidsql.metastore.sql import (
     update,
 )
 from acidsql.metastore.store import insert_row
-from acidsql.metastore.txn_tables import (
+from acidsql.metastore.tables import (
     ATTACHED_NEXT,
     AUX_TABLE,
     MIN_HISTORY_LEVEL,

@@ -14,7 +14,6 @@ from collections.abc import Collection, Sequence
 from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE, COMPLETED_COMPACTIONS
 from acidsql.metastore.rows.compactions import forget_compactions
 from acidsql.metastore.rows.leftovers import mark_stray
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn, lowest_open_txn
@@ -29,7 +28,9 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
-from acidsql.metastore.txn_tables import (
+from acidsql.metastore.tables import (
+    COMPACTION_QUEUE,
+    COMPLETED_COMPACTIONS,
     COMPLETED_TXN_COMPONENTS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,

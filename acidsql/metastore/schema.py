@@ -11,12 +11,17 @@ from functools import cache
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
-from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
 from acidsql.metastore.locations import WAREHOUSE
 from acidsql.metastore.sql import Connection, compiling, insert, real, select, update
 from acidsql.metastore.sql.connections import SQLiteConnection
-from acidsql.metastore.tables import DBS, METADATA, VERSION
-from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
+from acidsql.metastore.tables import (
+    DBS,
+    METADATA,
+    NEXT_COMPACTION_QUEUE_ID,
+    NEXT_LOCK_ID,
+    TXNS,
+    VERSION,
+)
 
 SCHEMA = 14
 """Raised with each change of the tables."""

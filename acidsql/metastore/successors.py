@@ -12,7 +12,7 @@ from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore.rows.readers import is_read
 from acidsql.metastore.sql import Connection, and_, bindparam, delete, insert, select
-from acidsql.metastore.txn_tables import ATTACHED_NEXT, NEXT_WRITE_ID
+from acidsql.metastore.tables import ATTACHED_NEXT, NEXT_WRITE_ID
 
 _NWI = NEXT_WRITE_ID.c
 _OF_TABLE = and_(bindparam("database") == _NWI.NWI_DATABASE, bindparam("table") == _NWI.NWI_TABLE)

@@ -33,8 +33,7 @@ from acidsql.plan.plans import (
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad
 from acidsql.planner.bind.bound_catalog import READING_ACTIONS, BoundUnbuilt
 from acidsql.settings import Settings
-from acidsql.txn.locking import Patience, held
-from acidsql.txn.locks import LockRequest
+from acidsql.txn.locks import LockRequest, Patience, held
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.runs import RunRequest, Taken
 from acidsql.txn.transaction import Transaction, TransactionState

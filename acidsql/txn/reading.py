@@ -29,8 +29,7 @@ from acidsql.errors import (
     MetastoreError,
     Warning,
 )
-from acidsql.txn.locking import Heartbeat, Patience, wait
-from acidsql.txn.locks import LockRequest, LockState
+from acidsql.txn.locks import Heartbeat, LockRequest, LockState, Patience, wait
 from acidsql.txn.manager import TxnManager, highest_given
 from acidsql.txn.readers import OpenedReader, ReadRequest, UnwritableError, lost_error
 from acidsql.txn.transaction import Transaction, TransactionState

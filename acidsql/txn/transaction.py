@@ -38,8 +38,7 @@ from acidsql.errors import (
     TransactionAbortedError,
     WriteConflictError,
 )
-from acidsql.txn.locking import Heartbeat, Patience, wait
-from acidsql.txn.locks import LockComponent, LockRequest, LockState
+from acidsql.txn.locks import Heartbeat, LockComponent, LockRequest, LockState, Patience, wait
 from acidsql.txn.manager import OpenedTxn, TxnComponent, TxnManager, highest_given
 from acidsql.txn.overlaps import CompareRows, Overlap, conflict_error
 from acidsql.txn.runs import Run, Taken

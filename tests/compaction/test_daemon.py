@@ -15,8 +15,8 @@ import pytest
 
 from acidsql import crash_points
 from acidsql.cli.main import main
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.sql import update
+from acidsql.metastore.tables import COMPACTION_QUEUE
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.conftest import ACID

@@ -26,7 +26,7 @@ from acidsql.errors import Error, OperationalError
 from acidsql.files.local_files import LOCAL
 from acidsql.metastore.opening import PURGED_BELOW
 from acidsql.metastore.sql import delete, insert
-from acidsql.metastore.txn_tables import AUX_TABLE, TXN_TO_WRITE_ID
+from acidsql.metastore.tables import AUX_TABLE, TXN_TO_WRITE_ID
 from acidsql.session import Session
 from acidsql.storage.footers import read_footer
 from tests.session.reading.test_hive_fixtures import NAMES, take_over

@@ -9,7 +9,7 @@ from acidsql.catalog.model import Table
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.sql import select
-from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS, TXN_COMPONENTS, WRITE_SET
+from acidsql.metastore.tables import COMPLETED_TXN_COMPONENTS, TXN_COMPONENTS, WRITE_SET
 from acidsql.txn.manager import OperationType
 from tests.contracts.written_partitions import (
     ONE,

@@ -9,7 +9,6 @@ import pytest
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import DeadlockError, LockTimeoutError, MetastoreError, OperationalError
-from acidsql.txn.locking import Patience, held, wait
 from acidsql.txn.locks import (
     NO_TXN,
     LockAnswer,
@@ -18,6 +17,9 @@ from acidsql.txn.locks import (
     LockRequest,
     LockState,
     LockType,
+    Patience,
+    held,
+    wait,
 )
 
 TABLE = LockComponent(database="default", table="t", type=LockType.EXCL_WRITE)

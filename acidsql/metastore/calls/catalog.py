@@ -39,7 +39,6 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
-from acidsql.metastore.rows.constraints import change_constraints
 from acidsql.metastore.rows.kept import keep_at, move_kept
 from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
 from acidsql.metastore.rows.partitions import (
@@ -51,13 +50,14 @@ from acidsql.metastore.rows.partitions import (
     update_partition,
 )
 from acidsql.metastore.rows.readers import part_readers, readers_of
+from acidsql.metastore.rows.runs import any_taken
 from acidsql.metastore.rows.statistics import (
     alter_statistics,
     forget_statistics,
     record_directories,
 )
-from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
 from acidsql.metastore.rows.tables import (
+    change_constraints,
     delete_table,
     find_table,
     find_table_id,
@@ -69,8 +69,7 @@ from acidsql.metastore.rows.tables import (
     update_location,
     update_table,
 )
-from acidsql.metastore.rows.taken import any_taken
-from acidsql.metastore.rows.txns import require_open
+from acidsql.metastore.rows.txns import forget_transactions, rename_transactions, require_open
 from acidsql.metastore.sql import Connection, Row, delete, insert, select
 from acidsql.metastore.store import Store, insert_row
 from acidsql.metastore.tables import DATABASE_PARAMS, DBS

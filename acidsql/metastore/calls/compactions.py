@@ -18,7 +18,6 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import InternalError
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.committing import finish, insert_components
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.partition_txns import keep_changes_out
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
@@ -56,7 +55,7 @@ from acidsql.metastore.rows.workers import (
 )
 from acidsql.metastore.sql import Connection, Row
 from acidsql.metastore.store import CommitFailedError
-from acidsql.metastore.txn_tables import TxnType
+from acidsql.metastore.tables import COMPACTION_QUEUE, TxnType
 from acidsql.txn.compactions import (
     Compaction,
     CompactionBlockedError,

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.model import Table, TableName
+from acidsql.metastore.calls.locks import find_dead_locks, give_up
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.locations import stored_location
-from acidsql.metastore.locking import find_dead_locks, give_up
 from acidsql.metastore.opening import open_txns, purged_below
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.kept import (

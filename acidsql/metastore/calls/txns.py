@@ -39,20 +39,20 @@ from acidsql.metastore.opening import (
 )
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import hand_over
-from acidsql.metastore.rows.outcomes import find_outcome, txn_info
 from acidsql.metastore.rows.readers import insert_txn_reads
-from acidsql.metastore.rows.runs import delete_run, find_run, insert_run
+from acidsql.metastore.rows.runs import delete_run, find_run, find_taken, insert_run, insert_taken
 from acidsql.metastore.rows.tables import find_property
-from acidsql.metastore.rows.taken import find_taken, insert_taken
 from acidsql.metastore.rows.txns import (
     TXN_NO_SUCH_TRANSACTION,
     AbortReason,
     abort_txns,
     aborted_error,
     check_open,
+    find_outcome,
     find_state,
     lowest_open_txn,
     require_open,
+    txn_info,
     txns_below,
     unknown_error,
     valid_txns,
@@ -68,7 +68,7 @@ from acidsql.metastore.sql import (
 )
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.successors import begin_behind, next_write_id
-from acidsql.metastore.txn_tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
+from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import (
     OpenedTxn,

@@ -9,11 +9,6 @@ from typing import Any
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import FormatError
-from acidsql.metastore.compaction_tables import (
-    COMPACTION_QUEUE,
-    COMPLETED_COMPACTIONS,
-    NEXT_COMPACTION_QUEUE_ID,
-)
 from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
@@ -27,7 +22,12 @@ from acidsql.metastore.sql import (
     update,
 )
 from acidsql.metastore.stringable_map import entries_of, text_of
-from acidsql.metastore.txn_tables import COMPLETED_TXN_COMPONENTS
+from acidsql.metastore.tables import (
+    COMPACTION_QUEUE,
+    COMPLETED_COMPACTIONS,
+    COMPLETED_TXN_COMPONENTS,
+    NEXT_COMPACTION_QUEUE_ID,
+)
 from acidsql.txn.compactions import (
     Compaction,
     CompactionRequest,

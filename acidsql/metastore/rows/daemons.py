@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from acidsql.metastore.process import Process
 from acidsql.metastore.sql import Connection, delete, select, update
 from acidsql.metastore.store import insert_row
-from acidsql.metastore.txn_tables import COMPACTOR_DAEMONS
+from acidsql.metastore.tables import COMPACTOR_DAEMONS
 from acidsql.txn.daemons import CompactorDaemon
 
 _CD = COMPACTOR_DAEMONS.c

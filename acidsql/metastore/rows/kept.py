@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from acidsql.metastore.locations import given_location, stored_location
 from acidsql.metastore.rows.readers import delete_readers, registered
 from acidsql.metastore.sql import Connection, and_, bindparam, delete, insert, not_, select, update
-from acidsql.metastore.tables import DIRECTORIES_TO_DELETE, KEPT_DIRECTORIES
-from acidsql.metastore.txn_tables import READERS
+from acidsql.metastore.tables import DIRECTORIES_TO_DELETE, KEPT_DIRECTORIES, READERS
 
 _KD, _DD = KEPT_DIRECTORIES.c, DIRECTORIES_TO_DELETE.c
 _OF_READER = (

@@ -29,8 +29,7 @@ from acidsql.metastore.sql import (
     true,
     update,
 )
-from acidsql.metastore.tables import DIRECTORIES_TO_DELETE
-from acidsql.metastore.txn_tables import TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
+from acidsql.metastore.tables import DIRECTORIES_TO_DELETE, TXN_COMPONENTS, TXN_TO_WRITE_ID, TXNS
 from acidsql.txn.leftovers import (
     OF_COMPACTION,
     AbortedWrite,

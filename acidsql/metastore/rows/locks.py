@@ -19,7 +19,7 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
-from acidsql.metastore.txn_tables import HIVE_LOCKS, NEXT_LOCK_ID, TXNS, TxnType
+from acidsql.metastore.tables import HIVE_LOCKS, NEXT_LOCK_ID, TXNS, TxnType
 from acidsql.txn.locks import NO_TXN, LockComponent, LockInfo, LockState, LockType
 
 LOCK_NO_SUCH_LOCK = 10270

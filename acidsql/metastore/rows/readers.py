@@ -26,7 +26,7 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
-from acidsql.metastore.txn_tables import CLEANED_HISTORY, MIN_HISTORY_WRITE_ID, READERS, TXNS
+from acidsql.metastore.tables import CLEANED_HISTORY, MIN_HISTORY_WRITE_ID, READERS, TXNS
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.readers import ReaderInfo, ReadRequest, too_old
 

@@ -6,7 +6,7 @@ Functions on a connection inside somebody's read or write transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 
 from acidsql.acid.ids import TxnId, WriteId
@@ -16,9 +16,10 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
 from acidsql.errors import MetastoreError, TransactionAbortedError
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.sql import (
+    ColumnElement,
     Connection,
+    Row,
     and_,
     bindparam,
     delete,
@@ -27,30 +28,35 @@ from acidsql.metastore.sql import (
     insert,
     literal,
     null,
+    or_,
     select,
     true,
     update,
 )
+from acidsql.metastore.sql import Table as SqlTable
 from acidsql.metastore.tables import (
+    AUX_TABLE,
+    CLEANED_HISTORY,
+    COMPACTION_QUEUE,
+    COMPACTOR_DAEMONS,
+    COMPLETED_COMPACTIONS,
+    COMPLETED_TXN_COMPONENTS,
     DBS,
     DIRECTORIES_TO_DELETE,
-    PARTITIONS,
-    TBLS,
-    WRITTEN_DIRECTORIES,
-)
-from acidsql.metastore.txn_tables import (
-    AUX_TABLE,
-    COMPACTOR_DAEMONS,
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
     MIN_HISTORY_WRITE_ID,
+    PARTITIONS,
     READERS,
+    TBLS,
     TXN_COMPONENTS,
     TXN_TO_WRITE_ID,
     TXNS,
+    WRITE_SET,
+    WRITTEN_DIRECTORIES,
 )
 from acidsql.txn.leftovers import OF_COMPACTION
-from acidsql.txn.manager import OperationType, TxnState
+from acidsql.txn.manager import OperationType, TxnInfo, TxnOutcome, TxnState, TxnWrite
 from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED
 
 TXN_NO_SUCH_TRANSACTION = 10262
@@ -412,3 +418,171 @@ def _move(connection: Connection, difference: int, now: int) -> None:
         connection.execute(update(table).where(living, beat > now).values({beat: now}))
     until = READERS.c.RD_UNTIL
     connection.execute(update(READERS).values({until: until + difference}))
+
+
+# ---- what became of a transaction
+#
+# What became of a transaction, by what the store still has: its row, and what it wrote.
+#
+# Each table of the store forgets at its own time. TXN_COMPONENTS has what was written until a
+# commit, WRITE_SET until no open transaction can conflict with it; COMPLETED_TXN_COMPONENTS has
+# the newest change of each object, without its operation; TXN_TO_WRITE_ID knows the tables only,
+# and longest.
+
+
+def find_outcome(connection: Connection, txn_id: TxnId) -> TxnOutcome | None:
+    """What became of a transaction; None if no transaction has that id yet."""
+    if not 0 < txn_id <= highest_txn(connection):
+        return None
+    row = connection.execute(select(TXNS).where(TXNS.c.TXN_ID == txn_id)).first()
+    writes = tuple(sorted(_writes(connection, txn_id), key=_by_name))
+    if row is None:
+        return TxnOutcome(info=None, writes=writes)
+    info = txn_info(row)
+    reason = abort_words(row.TXN_META_INFO) if info.state is TxnState.ABORTED else None
+    return TxnOutcome(info=info, reason=reason, writes=writes)
+
+
+def txn_info(row: Row[tuple[object, ...]]) -> TxnInfo:
+    """A row of TXNS."""
+    return TxnInfo(
+        txn_id=TxnId(row.TXN_ID),
+        state=TxnState(row.TXN_STATE),
+        started=row.TXN_STARTED,
+        last_heartbeat=row.TXN_LAST_HEARTBEAT,
+        user=row.TXN_USER,
+        host=row.TXN_HOST,
+    )
+
+
+def _by_name(write: TxnWrite) -> tuple[TableName, str, str]:
+    return write.table, write.partition or "", write.operation or ""
+
+
+def _writes(connection: Connection, txn_id: TxnId) -> Iterator[TxnWrite]:
+    """The changes with their operations; without these, those that no row with one speaks of."""
+    write_ids = _write_ids(connection, txn_id)
+    known = {
+        TxnWrite(
+            table=table,
+            partition=partition,
+            operation=OperationType(operation),
+            write_id=write_ids[table],
+        )
+        for table, partition, operation in _operations(connection, txn_id)
+        if table in write_ids
+    }
+    yield from known
+    named = {(write.table, write.partition) for write in known}
+    for table, partition in _objects(connection, txn_id) - named:
+        if table in write_ids:
+            named.add((table, partition))
+            yield TxnWrite(
+                table=table, partition=partition, operation=None, write_id=write_ids[table]
+            )
+    for table in write_ids.keys() - {table for table, _ in named}:
+        yield TxnWrite(table=table, partition=None, operation=None, write_id=write_ids[table])
+
+
+def _operations(connection: Connection, txn_id: TxnId) -> set[tuple[TableName, str | None, str]]:
+    tc, ws = TXN_COMPONENTS.c, WRITE_SET.c
+    recorded = select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_PARTITION, tc.TC_OPERATION_TYPE).where(
+        tc.TC_TXNID == txn_id
+    )
+    committed = select(ws.WS_DATABASE, ws.WS_TABLE, ws.WS_PARTITION, ws.WS_OPERATION_TYPE).where(
+        ws.WS_TXNID == txn_id
+    )
+    rows = [*connection.execute(recorded), *connection.execute(committed)]
+    return {(TableName(row[0], row[1]), row[2], row[3]) for row in rows}
+
+
+def _objects(connection: Connection, txn_id: TxnId) -> set[tuple[TableName, str | None]]:
+    ctc = COMPLETED_TXN_COMPONENTS.c
+    rows = connection.execute(
+        select(ctc.CTC_DATABASE, ctc.CTC_TABLE, ctc.CTC_PARTITION).where(ctc.CTC_TXNID == txn_id)
+    )
+    return {(TableName(row[0], row[1]), row[2]) for row in rows}
+
+
+def _write_ids(connection: Connection, txn_id: TxnId) -> dict[TableName, WriteId]:
+    """The write ids of the transaction, wherever one is kept."""
+    t2w, tc, ctc = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c, COMPLETED_TXN_COMPONENTS.c
+    sources = (
+        select(ctc.CTC_DATABASE, ctc.CTC_TABLE, ctc.CTC_WRITEID).where(ctc.CTC_TXNID == txn_id),
+        select(tc.TC_DATABASE, tc.TC_TABLE, tc.TC_WRITEID).where(tc.TC_TXNID == txn_id),
+        select(t2w.T2W_DATABASE, t2w.T2W_TABLE, t2w.T2W_WRITEID).where(t2w.T2W_TXNID == txn_id),
+    )
+    return {
+        TableName(database, table): WriteId(write_id)
+        for source in sources
+        for database, table, write_id in connection.execute(source)
+        if write_id is not None
+    }
+
+
+# ---- a table that is dropped or gets another name
+#
+# What transactions know of a table that is dropped or gets another name.
+
+
+_ROWS_OF_A_TABLE: tuple[tuple[SqlTable, ColumnElement[str], ColumnElement[str]], ...] = (
+    (TXN_COMPONENTS, TXN_COMPONENTS.c.TC_DATABASE, TXN_COMPONENTS.c.TC_TABLE),
+    (
+        COMPLETED_TXN_COMPONENTS,
+        COMPLETED_TXN_COMPONENTS.c.CTC_DATABASE,
+        COMPLETED_TXN_COMPONENTS.c.CTC_TABLE,
+    ),
+    (TXN_TO_WRITE_ID, TXN_TO_WRITE_ID.c.T2W_DATABASE, TXN_TO_WRITE_ID.c.T2W_TABLE),
+    (WRITE_SET, WRITE_SET.c.WS_DATABASE, WRITE_SET.c.WS_TABLE),
+    (COMPACTION_QUEUE, COMPACTION_QUEUE.c.CQ_DATABASE, COMPACTION_QUEUE.c.CQ_TABLE),
+    (COMPLETED_COMPACTIONS, COMPLETED_COMPACTIONS.c.CC_DATABASE, COMPLETED_COMPACTIONS.c.CC_TABLE),
+    (
+        MIN_HISTORY_WRITE_ID,
+        MIN_HISTORY_WRITE_ID.c.MH_DATABASE,
+        MIN_HISTORY_WRITE_ID.c.MH_TABLE,
+    ),
+    (CLEANED_HISTORY, CLEANED_HISTORY.c.CH_DATABASE, CLEANED_HISTORY.c.CH_TABLE),
+)
+"""What transactions and compactions left behind about a table, and the columns that name it."""
+
+_READERS = (READERS, READERS.c.RD_DATABASE, READERS.c.RD_TABLE)
+
+
+def forget_transactions(connection: Connection, name: TableName) -> None:
+    """Forgets what transactions know of a table, but for its next write id (see ``successors``).
+    The name may be a new table's tomorrow. Hive: CleanupRecordsFunction.
+    """
+    abort_txns(connection, _open_writers(connection, name), AbortReason.TABLE_DROPPED)
+    for rows, database_column, table_column in _ROWS_OF_A_TABLE:
+        connection.execute(
+            delete(rows).where(database_column == name.database, table_column == name.table)
+        )
+
+
+def rename_transactions(connection: Connection, old: TableName, new: TableName) -> None:
+    """Renames a table in what transactions know of it. Its write ids stay its own, committed and
+    aborted ones. Hive: OnRenameFunction.
+    """
+    for rows, database_column, table_column in (*_ROWS_OF_A_TABLE, _READERS):
+        of_old = and_(database_column == old.database, table_column == old.table)
+        connection.execute(
+            update(rows)
+            .where(of_old)
+            .values({database_column: new.database, table_column: new.table})
+        )
+
+
+def _open_writers(connection: Connection, name: TableName) -> list[TxnId]:
+    """Open transactions with a write id on the table or a component of it."""
+    t2w, tc = TXN_TO_WRITE_ID.c, TXN_COMPONENTS.c
+    allocated = select(t2w.T2W_TXNID).where(
+        and_(t2w.T2W_DATABASE == name.database, t2w.T2W_TABLE == name.table)
+    )
+    recorded = select(tc.TC_TXNID).where(
+        and_(tc.TC_DATABASE == name.database, tc.TC_TABLE == name.table)
+    )
+    txn_id = TXNS.c.TXN_ID
+    writers = select(txn_id).where(
+        TXNS.c.TXN_STATE == TxnState.OPEN, or_(txn_id.in_(allocated), txn_id.in_(recorded))
+    )
+    return [TxnId(txn_id) for txn_id in connection.scalars(writers)]

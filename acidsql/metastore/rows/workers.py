@@ -7,14 +7,13 @@ from typing import Any
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import MetastoreError
-from acidsql.metastore.compaction_tables import COMPACTION_QUEUE
 from acidsql.metastore.opening import ended_processes
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import change_entry, find_entries, find_entry
 from acidsql.metastore.rows.partitions import find_location
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.sql import Connection, Row, or_, select
-from acidsql.metastore.txn_tables import TXNS
+from acidsql.metastore.tables import COMPACTION_QUEUE, TXNS
 from acidsql.txn.compactions import CompactionState
 from acidsql.txn.manager import TxnState
 

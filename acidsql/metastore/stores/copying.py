@@ -18,9 +18,8 @@ from pathlib import Path
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.compaction_tables import NEXT_COMPACTION_QUEUE_ID
+from acidsql.metastore.calls.locks import reap_locks
 from acidsql.metastore.locations import WAREHOUSE, warehouse_path
-from acidsql.metastore.locking import reap_locks
 from acidsql.metastore.opening import reap
 from acidsql.metastore.process import Process
 from acidsql.metastore.rows.locks import select_locks
@@ -41,8 +40,15 @@ from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
 from acidsql.metastore.stores.marker import MARKER, refuse_marked
 from acidsql.metastore.stores.postgresql import PostgreSQLStore, find_warehouse, has_file
 from acidsql.metastore.stores.sqlite import SQLiteStore
-from acidsql.metastore.tables import DBS, METADATA, METASTORE_DB_PROPERTIES, VERSION
-from acidsql.metastore.txn_tables import NEXT_LOCK_ID, TXNS
+from acidsql.metastore.tables import (
+    DBS,
+    METADATA,
+    METASTORE_DB_PROPERTIES,
+    NEXT_COMPACTION_QUEUE_ID,
+    NEXT_LOCK_ID,
+    TXNS,
+    VERSION,
+)
 
 BATCH = 1000
 _OF_THE_STORE = (VERSION, METASTORE_DB_PROPERTIES)

@@ -22,9 +22,9 @@ from acidsql.metastore.hive.calls import catalog, declaring, reading, txns
 from acidsql.metastore.hive.calls.declaring import FAILURE, Method
 from acidsql.metastore.hive.protocol import TEXT, Decoder, MessageType, encode
 from acidsql.metastore.hms.locks import _KINDS, _TYPES
-from acidsql.metastore.rows.table_txns import forget_transactions, rename_transactions
+from acidsql.metastore.rows.txns import forget_transactions, rename_transactions
 from acidsql.metastore.successors import leave_write_ids, rename_write_ids
-from acidsql.metastore.txn_tables import TXNS
+from acidsql.metastore.tables import TXNS
 from acidsql.txn.locks import NO_TXN, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
 

@@ -25,8 +25,7 @@ from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.stores import connections
 from acidsql.metastore.stores import postgresql as store
 from acidsql.metastore.stores.life import SignsOfLife
-from acidsql.metastore.tables import DATABASE_PARAMS
-from acidsql.metastore.txn_tables import TXNS
+from acidsql.metastore.tables import DATABASE_PARAMS, TXNS
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from tests.postgresql_server import PASSWORD, USER, PostgreSQLServer
 

@@ -15,7 +15,7 @@ from pyarrow import orc
 from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.metastore.sql import select
-from acidsql.metastore.txn_tables import (
+from acidsql.metastore.tables import (
     HIVE_LOCKS,
     MIN_HISTORY_LEVEL,
     TXN_COMPONENTS,
