@@ -4,7 +4,11 @@ bucket and statement.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, NewType
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from enum import Enum
+from typing import TYPE_CHECKING, Generic, NamedTuple, NewType, Self, TypeVar
 
 from acidsql.errors import FormatError
 from acidsql.lazy_dataclass import dataclass
@@ -152,3 +156,258 @@ def _invalid(value: int) -> FormatError:
         f"bucket property {value} has an unknown codec version",
         detail=f"bits {value & 0xFFFFFFFF:032b}",
     )
+
+
+# ---- write ids
+#
+# Which transactions and which write ids of a table a reader may see: high watermark plus the open
+# and aborted exceptions.
+#
+# The text forms are Hive's (ValidReadTxnList, ValidReaderWriteIdList, ValidCompactorWriteIdList,
+# ValidCleanerWriteIdList, ValidTxnWriteIdList), so that lists can be handed to Hive and taken from
+# it::
+#
+#     db.table:<high watermark>:<lowest open or Long.MAX>:<open,..>:<aborted,..>     <high
+# watermark>:<lowest open or Long.MAX>:<open, runs as a-b,..>:<aborted,..>     transactions: no
+# table in front
+#
+# ``min_open`` is kept apart from ``open``: a compactor's list names the lowest open id though its
+# high watermark lies below it.
+
+
+Id = TypeVar("Id", TxnId, WriteId)
+_SHORTEST_RUN = 5
+"""Hive 4 writes ``a-b`` for runs of at least so many transaction ids (Hive 3 reads no runs at all).
+"""
+
+
+class RangeResponse(Enum):
+    """How much of a range of ids fits. Hive: ValidWriteIdList.RangeResponse."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ValidIds(Generic[Id]):
+    """What the lists share. ``exceptions``: open and aborted together, ascending."""
+
+    high_watermark: Id
+    open: tuple[Id, ...] = ()
+    aborted: tuple[Id, ...] = ()
+    min_open: Id | None = None
+    exceptions: tuple[Id, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        aborted = tuple(sorted(set(self.aborted)))
+        still_open = tuple(sorted(set(self.open) - set(aborted)))
+        set_field(self, "aborted", aborted)
+        set_field(self, "open", still_open)
+        set_field(self, "exceptions", tuple(sorted(still_open + aborted)))
+        if self.min_open is None and still_open:
+            set_field(self, "min_open", still_open[0])
+
+    def is_valid(self, id: Id) -> bool:
+        return id <= self.high_watermark and not _contains(self.exceptions, id)
+
+    def is_aborted(self, id: Id) -> bool:
+        return _contains(self.aborted, id)
+
+    def range_valid(self, low: Id, high: Id) -> RangeResponse:
+        """How many ids of ``low..high`` are valid."""
+        top = min(high, self.high_watermark)
+        valid = top - low + 1 - _count(self.exceptions, low, top) if top >= low else 0
+        return _response(valid, high - low + 1)
+
+    def range_aborted(self, low: Id, high: Id) -> RangeResponse:
+        if low > self.high_watermark:
+            return RangeResponse.NONE
+        return _response(_count(self.aborted, low, high), high - low + 1)
+
+    def all_valid(self, low: Id, high: Id) -> bool:
+        """Whether every id of the range is valid, so that rows need not be tested one by one."""
+        return high <= self.high_watermark and _count(self.exceptions, low, high) == 0
+
+    def _numbers(self) -> str:
+        return (
+            f"{self.high_watermark}:{NO_OPEN_WRITE_ID if self.min_open is None else self.min_open}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidTxnList(_ValidIds[TxnId]):
+    """The transactions a reader may see. Hive: ValidReadTxnList."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The list that ``str`` wrote down; FormatError for another text. Runs (``3-9``)
+        are read, as Hive 4 writes them.
+        """
+        high_watermark, min_open, still_open, aborted = _fields(text, text.split(":"))
+        return cls(
+            high_watermark=TxnId(high_watermark),
+            min_open=None if min_open is None else TxnId(min_open),
+            open=tuple(TxnId(i) for i in still_open),
+            aborted=tuple(TxnId(i) for i in aborted),
+        )
+
+    def __str__(self) -> str:
+        return f"{self._numbers()}:{','.join(_runs(self.open))}:{','.join(_runs(self.aborted))}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidWriteIdList(_ValidIds[WriteId]):
+    """The write ids of ``table`` (``db.table``) that a reader may see. Hive:
+    ValidReaderWriteIdList.
+    """
+
+    table: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The list that ``str`` wrote down; FormatError for another text."""
+        table, *parts = text.split(":")
+        high_watermark, min_open, still_open, aborted = _fields(text, parts)
+        return cls(
+            table=table,
+            high_watermark=WriteId(high_watermark),
+            min_open=None if min_open is None else WriteId(min_open),
+            open=tuple(WriteId(i) for i in still_open),
+            aborted=tuple(WriteId(i) for i in aborted),
+        )
+
+    def __str__(self) -> str:
+        lists = (",".join(map(str, ids)) for ids in (self.open, self.aborted))
+        return ":".join([self.table, self._numbers(), *lists])
+
+    def up_to(self, highest: WriteId) -> ValidWriteIdList:
+        """The list without the ids above ``highest``."""
+        return ValidWriteIdList(
+            table=self.table,
+            high_watermark=min(self.high_watermark, highest),
+            open=tuple(i for i in self.open if i <= highest),
+            aborted=tuple(i for i in self.aborted if i <= highest),
+        )
+
+    def is_valid_base(self, write_id: WriteId) -> bool:
+        """May a compacted base up to ``write_id`` be read? It has forgotten which of its rows came
+        from which write id.
+        """
+        return write_id <= self.high_watermark and (
+            self.min_open is None or write_id < self.min_open
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidCompactorWriteIdList(ValidWriteIdList):
+    """What a compactor may merge: only ids that are all decided. It takes a directory whole or not
+    at all.
+    """
+
+    @classmethod
+    def of(cls, readers: ValidWriteIdList) -> Self:
+        """The list cut below the lowest open id. Hive: TxnUtils.createValidCompactWriteIdList."""
+        top = readers.high_watermark
+        if readers.min_open is not None:
+            top = min(top, WriteId(readers.min_open - 1))
+        return cls(
+            table=readers.table,
+            high_watermark=top,
+            min_open=readers.min_open,
+            aborted=tuple(i for i in readers.aborted if i <= top),
+        )
+
+    def range_valid(self, low: WriteId, high: WriteId) -> RangeResponse:
+        return RangeResponse.ALL if high <= self.high_watermark else RangeResponse.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidCleanerWriteIdList(ValidWriteIdList):
+    """What a cleaner looks at: a directory that reaches above the high watermark is none of its
+    business.
+    """
+
+    def range_valid(self, low: WriteId, high: WriteId) -> RangeResponse:
+        if high > self.high_watermark:
+            return RangeResponse.NONE
+        return ValidWriteIdList.range_valid(self, low, high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidTxnWriteIdList:
+    """The write id lists of all tables of one transaction: ``<txn>$<list>$<list>``."""
+
+    txn_id: TxnId
+    lists: tuple[ValidWriteIdList, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> ValidTxnWriteIdList:
+        txn_id, *lists = text.split("$")
+        return cls(
+            txn_id=TxnId(_number(text, txn_id)),
+            lists=tuple(ValidWriteIdList.parse(one) for one in lists),
+        )
+
+    def __str__(self) -> str:
+        return "$".join([str(self.txn_id), *map(str, self.lists)])
+
+
+def _contains(ids: Sequence[Id], id: Id) -> bool:
+    index = bisect_left(ids, id)
+    return index < len(ids) and ids[index] == id
+
+
+def _count(ids: Sequence[Id], low: Id, high: Id) -> int:
+    return bisect_right(ids, high) - bisect_left(ids, low)
+
+
+def _response(hits: int, total: int) -> RangeResponse:
+    if hits <= 0:
+        return RangeResponse.NONE
+    return RangeResponse.ALL if hits == total else RangeResponse.SOME
+
+
+def _fields(text: str, parts: Sequence[str]) -> tuple[int, int | None, list[int], list[int]]:
+    """High watermark, lowest open, open, aborted; Hive drops empty parts at the end."""
+    if not 2 <= len(parts) <= 4:
+        raise _malformed(text)
+    high_watermark, lowest, still_open, aborted = (*parts, "", "")[:4]
+    min_open = _number(text, lowest)
+    return (
+        _number(text, high_watermark),
+        None if min_open == NO_OPEN_WRITE_ID else min_open,
+        list(_ids(text, still_open)),
+        list(_ids(text, aborted)),
+    )
+
+
+def _ids(text: str, part: str) -> Iterator[int]:
+    for item in part.split(",") if part else ():
+        first, dash, last = item.partition("-")
+        start = _number(text, first)
+        yield from range(start, (_number(text, last) if dash else start) + 1)
+
+
+def _number(text: str, part: str) -> int:
+    if not (part.isascii() and part.isdigit()):
+        raise _malformed(text)
+    return int(part)
+
+
+def _malformed(text: str) -> FormatError:
+    return FormatError(f'"{text}" is not a list of valid transactions or write ids')
+
+
+def _runs(ids: Sequence[int]) -> Iterator[str]:
+    start = 0
+    while start < len(ids):
+        end = start
+        while end + 1 < len(ids) and ids[end + 1] == ids[end] + 1:
+            end += 1
+        if end - start + 1 >= _SHORTEST_RUN:
+            yield f"{ids[start]}-{ids[end]}"
+        else:
+            yield from map(str, ids[start : end + 1])
+        start = end + 1

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Generic, NamedTuple, TypeVar
 
-from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, WriteId
+from acidsql.acid.ids import (
+    NO_STATEMENT,
+    BucketId,
+    StatementId,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+)
 from acidsql.acid.paths import (
     FLUSH_LENGTH_SUFFIX,
     NO_VISIBILITY,
@@ -22,7 +29,6 @@ from acidsql.acid.paths import (
     parse_bucket_file,
     parse_directory,
 )
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.lazy_dataclass import dataclass
 

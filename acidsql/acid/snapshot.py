@@ -24,7 +24,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import TypeVar
 
-from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
+from acidsql.acid.ids import (
+    NO_STATEMENT,
+    RangeResponse,
+    StatementId,
+    TxnId,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+)
 from acidsql.acid.listed import (
     AcidDirectory,
     Directory,
@@ -50,7 +58,6 @@ from acidsql.acid.paths import (
     DirectoryName,
     parse_directory,
 )
-from acidsql.acid.write_ids import RangeResponse, ValidTxnList, ValidWriteIdList
 from acidsql.errors import FormatError, SnapshotTooOldError
 
 Name = TypeVar("Name", bound=DirectoryName)

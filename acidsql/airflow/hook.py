@@ -280,8 +280,7 @@ class AcidSqlHook(DbApiHook):  # type: ignore[misc]
 
     def get_openlineage_database_specific_lineage(self, task_instance: object) -> OperatorLineage:
         """What the last ``run`` has read and written, by its plans."""
-        from acidsql.airflow.lineage import lineage_of
-        from acidsql.airflow.openlineage import namespace_of, operator_lineage
+        from acidsql.airflow.lineage import lineage_of, namespace_of, operator_lineage
 
         namespace = namespace_of(self._target().origin)
         return operator_lineage(lineage_of(self.plans), namespace)

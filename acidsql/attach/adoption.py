@@ -14,8 +14,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId, ValidTxnList, WriteId
 from acidsql.attach.assumptions import question_lines, shortened
 from acidsql.attach.buckets import Buckets, buckets_of, unknown_error
 from acidsql.attach.layout import LaidOut, changes_since, laid_out

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 
-from acidsql.acid.ids import CONVERSION_SEED, TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import CONVERSION_SEED, TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.attach.examination import Examined
 from acidsql.catalog.attached import Assumed, listed
 from acidsql.errors import BindError, Span

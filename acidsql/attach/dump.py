@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from acidsql.acid.ids import WriteId
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList, WriteId
 from acidsql.attach.facts import PartitionFacts, TableFacts
 from acidsql.catalog.attached import check_no_overlay
 from acidsql.catalog.catalog import Catalog

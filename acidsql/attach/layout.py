@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.evidence import Evidence
-from acidsql.acid.ids import BucketId, TxnId
+from acidsql.acid.ids import BucketId, TxnId, ValidTxnList, ValidWriteIdList
 from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.paths import is_hidden, original_bucket, parse_bucket_file, parse_directory
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.examination import evidence_at, highest_txn, roots_at, unfinished
 from acidsql.attach.old_events import find_old_events
 from acidsql.catalog.attached import attached_write_ids, seen_txns

@@ -18,8 +18,7 @@ from acidsql.attach.sources.hive_tables import NAME_IT, spellings
 from acidsql.attach.sources.live import Source, parse_source
 from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
 from acidsql.attach.sources.service import ask_service
-from acidsql.attach.sources.service_urls import ServiceUrl
-from acidsql.attach.sources.urls import DatabaseUrl, hive_name
+from acidsql.attach.sources.urls import DatabaseUrl, ServiceUrl, hive_name
 from acidsql.catalog.attached import is_metastore
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, Span

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import overload
 
-from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import Filled
 from acidsql.errors import BindError, FormatError, Span

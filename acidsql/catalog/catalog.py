@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, ValidWriteIdList, WriteId
 from acidsql.catalog.model import Column, Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.statistics import (
     Analyzed,

@@ -8,8 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
-from acidsql.cli.output.paging import screen_of
-from acidsql.cli.output.showing import Shown
+from acidsql.cli.output.showing import Shown, screen_of
 from acidsql.errors import Error, Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.result import Stats

@@ -19,7 +19,7 @@ from acidsql.compaction.picture import visible
 from acidsql.errors import Error, ProgrammingError, file_error
 from acidsql.files.local_files import LOCAL
 from acidsql.session import Session
-from acidsql.storage.lost_files import FORGET
+from acidsql.storage.undeclared import FORGET
 
 _COLUMNS = tuple(
     (name, "string")

@@ -19,8 +19,7 @@ from acidsql.errors import Error, ExecutionError, ProgrammingError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hms.metastore import HiveMetastore
 from acidsql.metastore.locations import warehouse_path
-from acidsql.metastore.stores.database_file import is_warehouse
-from acidsql.metastore.stores.marker import read_marker
+from acidsql.metastore.stores.database_file import is_warehouse, read_marker
 from acidsql.session import Session
 
 _COLUMNS = tuple((name, "string") for name in ("table", "kind", "partitions", "write_id", "state"))

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from acidsql.cli.commands.command import command_end, refuse_command
 from acidsql.cli.console import Console, OutputError, change_summary, rows_summary
 from acidsql.cli.ctrl_c import left_by_ctrl_c
-from acidsql.cli.output.kept import Kept
-from acidsql.cli.output.showing import COLUMNS_HINT, CUT_HINT, Destination, show_rows
+from acidsql.cli.output.showing import COLUMNS_HINT, CUT_HINT, Destination, Kept, show_rows
 from acidsql.errors import Error, ExecutionError, InternalError, ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute

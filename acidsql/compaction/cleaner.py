@@ -22,7 +22,7 @@ from dataclasses import field
 from typing import Protocol
 
 from acidsql import crash_points
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import RangeResponse, TxnId, ValidCleanerWriteIdList, WriteId
 from acidsql.acid.listed import AcidDirectory, group_files, id_range
 from acidsql.acid.paths import (
     METADATA_FILE,
@@ -33,7 +33,6 @@ from acidsql.acid.paths import (
     parse_directory,
 )
 from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, choose, is_final, parse_marker
-from acidsql.acid.write_ids import RangeResponse, ValidCleanerWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.commit.recovery import FILES_AT_ONCE, Recovery, hide, remove_staging

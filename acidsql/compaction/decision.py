@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId
-from acidsql.acid.listed import AcidDirectory, FileEntry
-from acidsql.acid.paths import Base, parse_directory
-from acidsql.acid.write_ids import (
+from acidsql.acid.ids import (
+    TxnId,
     ValidCompactorWriteIdList,
     ValidTxnList,
     ValidWriteIdList,
 )
+from acidsql.acid.listed import AcidDirectory, FileEntry
+from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName

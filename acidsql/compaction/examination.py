@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.acid.paths import is_reserved
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import name_of

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, ValidWriteIdList, WriteId
 from acidsql.acid.listed import file_name
 from acidsql.acid.paths import original_bucket, parse_bucket_file
-from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidWriteIdList
 from acidsql.catalog.model import Table
 from acidsql.compaction.decision import Decision
 from acidsql.compaction.layout import HiddenEntry, Kind, Layout, State

@@ -17,8 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 
+from acidsql.acid.ids import ValidTxnList, ValidWriteIdList
 from acidsql.acid.listed import AcidDirectory
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of

@@ -11,10 +11,16 @@ from contextlib import suppress
 from dataclasses import field, replace
 from enum import StrEnum
 
-from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
+from acidsql.acid.ids import (
+    NO_STATEMENT,
+    StatementId,
+    TxnId,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+)
 from acidsql.acid.listed import AcidDirectory, FileEntry, id_range, is_in_inner
 from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.batched import batched
 from acidsql.errors import FormatError, SnapshotTooOldError
 from acidsql.files.fileio import FileIO, Listing

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import ValidTxnList
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of

@@ -32,16 +32,15 @@ from acidsql.compaction.merging.choosing import (
     refusal,
     under_own_write_id,
 )
-from acidsql.compaction.merging.merge import Merge
-from acidsql.compaction.merging.overrides import overridden_settings, overridden_table
+from acidsql.compaction.merging.merge import Merge, overridden_settings, overridden_table
 from acidsql.errors import Error, SparkNotStartedError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
-from acidsql.storage.lost_files import find_lost, lost_error
 from acidsql.storage.snapshots import acid_directory, directory_of_table
+from acidsql.storage.undeclared import find_lost, lost_error
 from acidsql.txn.compactions import (
     NOT_ENOUGH,
     Compaction,

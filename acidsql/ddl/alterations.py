@@ -8,11 +8,10 @@ from acidsql import crash_points
 from acidsql.acid.paths import is_reserved, original_bucket
 from acidsql.catalog.model import Table
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.moves import Moves, moves_noted, step_of
 from acidsql.ddl.partitions.locations import at_span
 from acidsql.ddl.tables import check_apart
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import BindError, Error
 from acidsql.files.fileio import FileIO
 from acidsql.planner.bind.bound_catalog import BoundAlterTable, BoundConvertTable, BoundRenameTable

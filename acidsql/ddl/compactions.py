@@ -11,8 +11,7 @@ from dataclasses import field
 from acidsql import interrupts
 from acidsql.catalog.model import Partition
 from acidsql.catalog.partitions import name_of, names_words
-from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import BindError, ExecutionError, Warning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.planner.bind.bound_transactions import (

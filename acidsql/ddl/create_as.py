@@ -15,9 +15,8 @@ from acidsql.catalog.model import Table
 from acidsql.commit.at_once import NewTableWork
 from acidsql.commit.unit_of_work import carry_out
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.tables import NOT_EMPTY, check_location, holds_rows, planned_words
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import BindError
 from acidsql.plan.new_table import new_table
 from acidsql.plan.plans import CatalogCommand, check_runnable, plan_insert

@@ -8,10 +8,9 @@ from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_noted
 from acidsql.ddl.partitions.locations import at_span
 from acidsql.ddl.tables import check_no_stores, partitions_of
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, delete_noted
 from acidsql.errors import AlreadyExistsError, BindError, Span
 from acidsql.files.urls import is_inside, real_path
 from acidsql.planner.bind.bound_catalog import (

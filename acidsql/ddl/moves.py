@@ -8,8 +8,7 @@ from contextlib import contextmanager, suppress
 from acidsql.acid.listed import FileEntry
 from acidsql.commit.recovery import move_back
 from acidsql.commit.unit_of_work import Store
-from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import Error, WriteConflictError
 from acidsql.files.fileio import FileIO, rename_directory
 from acidsql.files.urls import parent

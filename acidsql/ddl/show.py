@@ -9,8 +9,7 @@ from acidsql.catalog.describe import show_create, shown_properties
 from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.statistics import merged, of_partitions
 from acidsql.ddl.answers import matching, one_column
-from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.planner.bind.bound_catalog import (
     BoundDescribe,
     BoundDescribeHealth,

@@ -12,8 +12,7 @@ from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import nothing_yet
 from acidsql.ddl.answers import done
-from acidsql.ddl.file_errors import delete_noted, file_errors
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, delete_noted, file_errors
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
 from acidsql.files.urls import RealPaths, is_inside, path_of, real_path

@@ -119,7 +119,7 @@ class Frames:
         """The names of a file's columns, None where it has none. BindError, DataError."""
         from acidsql.frames.copying.pieces import file_columns
         from acidsql.frames.file_sources import named_in_errors
-        from acidsql.frames.matching import by_lower_name
+        from acidsql.frames.fitting import by_lower_name
 
         with named_in_errors(file.path):
             names = file_columns(source, file)

@@ -1,5 +1,6 @@
 """The tables of the store: Hive's metastore tables with Hive's own names, columns and codes, so
-that readers who know Hive's can read them. These are the catalog's; ``txn_tables`` has the others.
+that readers who know Hive's can read them: those of the catalog, then those that transactions and
+compactions fill.
 
 Left out: columns of Hive's that nothing here would ever fill. Added: indexes that keep a
 statement's cost independent of history. Times are epoch milliseconds, but ``CREATE_TIME`` and
@@ -313,7 +314,7 @@ TAKEN_FILES = Table(
     Column("TF_TXNID", BigInteger, nullable=False),
     Column("TF_TIME", BigInteger, nullable=False),
 )
-"""Ours: the files whose rows a table has taken by COPY INTO .. ONCE; see txn.taken. TF_MTIME: in
+"""Ours: the files whose rows a table has taken by COPY INTO .. ONCE; see txn.runs. TF_MTIME: in
 nanoseconds; TF_TIME: when its transaction was committed, in milliseconds.
 """
 
@@ -341,7 +342,7 @@ KEY_CONSTRAINTS = Table(
 # The tables of the store that transactions fill: who does what to the catalog's objects, and who
 # holds or waits for what.
 #
-# They are Hive's, as those of the catalog (see tables), but for some. HL_STATEMENT is ours: what a
+# They are Hive's, as those of the catalog (above), but for some. HL_STATEMENT is ours: what a
 # statement that waits is shown. HIVE_LOCKS has no HL_HEARTBEAT_COUNT, which nothing here would
 # read.
 
@@ -544,7 +545,7 @@ COMPACTOR_DAEMONS = Table(
 #
 # The tables of the store that compactions fill: what is asked for, and what became of it.
 #
-# They are Hive's, as those of the catalog (see tables). Ours are the process that works on an
+# They are Hive's, as those of the catalog (above). Ours are the process that works on an
 # entry and its last sign of life, how often it was taken, how often cleaning has failed, and when
 # an entry is tried again (Hive's CQ_RETRY_RETENTION counts from the commit).
 

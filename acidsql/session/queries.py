@@ -15,7 +15,7 @@ from weakref import WeakSet, finalize
 from acidsql import interrupts
 from acidsql.catalog.model import TableKind
 from acidsql.catalog.types import PrimitiveType
-from acidsql.ddl.file_errors import file_errors
+from acidsql.ddl.warehouse import file_errors
 from acidsql.errors import (
     BindError,
     Error,

@@ -14,8 +14,7 @@ from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.commit.recovery import Recovery
 from acidsql.compaction.background import Background
-from acidsql.ddl.file_errors import file_errors
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import (
     Error,
     ProgrammingError,

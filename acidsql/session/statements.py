@@ -8,8 +8,12 @@ from typing import assert_never
 
 from acidsql.ddl.answers import done
 from acidsql.ddl.compactions import abort_compactions, show_compactions
-from acidsql.ddl.locks import show_locks
-from acidsql.ddl.transactions import abort_transactions, show_transaction, show_transactions
+from acidsql.ddl.transactions import (
+    abort_transactions,
+    show_locks,
+    show_transaction,
+    show_transactions,
+)
 from acidsql.ddl.variables import reset_variables, set_variable
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Error, Span

@@ -15,7 +15,7 @@ from acidsql.catalog.model import Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, VarcharType
 from acidsql.errors import AlreadyExistsError, BindError, InterfaceError
 from acidsql.expressions.spark_words import identifier, text_literal
-from acidsql.frames.matching import by_lower_name, table_columns
+from acidsql.frames.fitting import by_lower_name, table_columns
 from acidsql.frames.registry import ONCE
 from acidsql.parser.parameters import Params
 from acidsql.session.own_text import check_expression, enclosed, in_own_text, move
@@ -406,7 +406,7 @@ class Statements(Generic[Done]):
     @contextmanager
     def _relation(self, frame: Any) -> Iterator[str]:
         """A frame, as it is, as the relation of one statement."""
-        from acidsql.frames.matching import by_lower_name
+        from acidsql.frames.fitting import by_lower_name
 
         if is_sparks(frame):
             by_lower_name(frame.columns)
@@ -451,7 +451,7 @@ class Statements(Generic[Done]):
         """A frame as the relation of one statement. ``chosen``: it may have other columns than the
         ``wanted``; ``partial``: it need not have all of them.
         """
-        from acidsql.frames.matching import by_lower_name, check_columns
+        from acidsql.frames.fitting import by_lower_name, check_columns
 
         if is_sparks(frame):
             names = tuple(by_lower_name(frame.columns))
@@ -472,7 +472,7 @@ class Statements(Generic[Done]):
     @contextmanager
     def _view(self, frame: Any, wanted: Sequence[Column]) -> Iterator[_Source]:
         """One of Spark's DataFrames: its rows are not known, so its types must do."""
-        from acidsql.frames.widening import widens
+        from acidsql.frames.frame_types import widens
 
         engine = self._spine.engine
         name = f"acidsql_frame_{uuid.uuid4().hex[:12]}"
@@ -536,7 +536,7 @@ def session_table(
 def _wanted(table: Table, columns: Sequence[str] | None) -> tuple[Column, ...]:
     if columns is None:
         return (*table.columns, *table.partition_columns)
-    from acidsql.frames.matching import table_columns
+    from acidsql.frames.fitting import table_columns
 
     if isinstance(columns, str):
         raise InterfaceError("columns are a list of names")

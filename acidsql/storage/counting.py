@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import FileFormat, Table
 from acidsql.errors import Warning

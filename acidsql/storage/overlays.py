@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from acidsql.acid.ids import ValidTxnList, ValidWriteIdList
 from acidsql.acid.paths import parse_directory
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import Pinned, attached_write_ids, txns_below
 from acidsql.catalog.model import Table
 from acidsql.catalog.statistics import Filled

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from acidsql.acid.ids import NO_STATEMENT, WriteId
+from acidsql.acid.ids import NO_STATEMENT, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.acid.listed import AcidDirectory, DataFile, FileEntry, names_above, visible_files
 from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose, waits_for_a_txn
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import (
     attached_write_ids,
     is_attached,
@@ -599,7 +598,7 @@ class Snapshots:
         """Raises FormatError if files are lost, where less is there than statistics say."""
         of = table.statistics if seen.partition is None else seen.partition.statistics
         if shows_less(of, seen.filled):
-            from acidsql.storage.lost_files import check_lost
+            from acidsql.storage.undeclared import check_lost
 
             check_lost(
                 self._catalog, self._io, table, seen.partition, seen.root, listing, write_ids

@@ -1,5 +1,5 @@
 """Transactions: what each sees, how it lives and ends (``transaction``), which locks it waits for
-(``locks``, ``locking``), and when two of them are a conflict (``overlaps``).
+(``locks``), and when two of them are a conflict (``overlaps``).
 
 A transaction is an id in the metastore. Its files are written under names that only it owns (its
 write id on the table is part of every directory name), and nobody else looks at them until its id

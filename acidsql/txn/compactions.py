@@ -21,9 +21,8 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, ValidTxnList, WriteId
 from acidsql.acid.paths import NO_VISIBILITY
-from acidsql.acid.write_ids import ValidCompactorWriteIdList, ValidTxnList
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass

@@ -9,8 +9,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.lazy_dataclass import dataclass

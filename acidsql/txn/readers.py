@@ -24,8 +24,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError, SnapshotTooOldError
 from acidsql.lazy_dataclass import dataclass

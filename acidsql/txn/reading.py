@@ -18,8 +18,7 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakSet, finalize, ref
 
-from acidsql.acid.ids import WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import (
     Error,
@@ -119,7 +118,7 @@ class Reads:
         """A read with its locks: what it sees, and whether it had to wait for these. What it
         appends to ``holds`` outlives it, as registered as it is itself. ``as_of``: see ReadRequest.
 
-        It fails as ``locking.wait`` does; SnapshotTooOldError if it was not registered to its end.
+        It fails as ``locks.wait`` does; SnapshotTooOldError if it was not registered to its end.
         """
         manager = self._open_store()
         request = self.request(tables, statement, as_of)

@@ -23,8 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from acidsql import crash_points
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
@@ -107,7 +106,7 @@ class Transaction:
         """Opens a transaction that holds ``locks``. ``tables``: those it is sure to write to, and
         ``reads`` to read; what it may of them comes with the same metastore call.
 
-        It fails as ``locking.wait`` does, and then there is none. ``waited`` tells whether it had
+        It fails as ``locks.wait`` does, and then there is none. ``waited`` tells whether it had
         to wait; its snapshot is from behind that.
         """
         opened = manager.begin(tables, locks, reads)
@@ -129,7 +128,7 @@ class Transaction:
         """Takes the locks of another statement, those that it does not hold yet, and keeps them to
         its end; whether it had to wait.
 
-        It fails as ``locking.wait`` does, and is open still. A transaction that has neither read
+        It fails as ``locks.wait`` does, and is open still. A transaction that has neither read
         nor written yet has a snapshot from behind its first locks: those who held them until it got
         them is no conflict.
         """

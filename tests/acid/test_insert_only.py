@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.listed import FileEntry, visible_files
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 
 

@@ -14,7 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import NO_STATEMENT, StatementId, TxnId, WriteId
+from acidsql.acid.ids import (
+    NO_STATEMENT,
+    StatementId,
+    TxnId,
+    ValidCleanerWriteIdList,
+    ValidCompactorWriteIdList,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+)
 from acidsql.acid.listed import AcidDirectory, Directory, FileEntry
 from acidsql.acid.paths import Base, DeleteDelta, Delta
 from acidsql.acid.snapshot import (
@@ -25,12 +34,6 @@ from acidsql.acid.snapshot import (
     choose,
     inputs_text,
     parse_marker,
-)
-from acidsql.acid.write_ids import (
-    ValidCleanerWriteIdList,
-    ValidCompactorWriteIdList,
-    ValidTxnList,
-    ValidWriteIdList,
 )
 from acidsql.errors import FormatError, SnapshotTooOldError
 

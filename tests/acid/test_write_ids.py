@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import (
+from acidsql.acid.ids import (
     RangeResponse,
+    TxnId,
     ValidCleanerWriteIdList,
     ValidCompactorWriteIdList,
     ValidTxnList,
     ValidTxnWriteIdList,
     ValidWriteIdList,
+    WriteId,
 )
 from acidsql.errors import FormatError
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from acidsql.airflow.lineage import Lineage, lineage_of
-from acidsql.airflow.openlineage import namespace_of
+from acidsql.airflow.lineage import Lineage, lineage_of, namespace_of
 from acidsql.parser.parse import parse
 from acidsql.plan.plans import plan
 from acidsql.planner.bind import Surroundings, bind

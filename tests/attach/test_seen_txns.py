@@ -7,8 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import TxnId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId, ValidTxnList
 from acidsql.catalog.attached import ADOPTED, ATTACHED, READ_ONLY, TXNS, seen_txns
 from acidsql.catalog.model import Table, TableName
 

@@ -16,7 +16,7 @@ from acidsql.acid.ids import WriteId
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
 from acidsql.attach.sources.service import PARTITIONS_AT_ONCE, ask_service
-from acidsql.attach.sources.service_urls import parse_service_url
+from acidsql.attach.sources.urls import parse_service_url
 from acidsql.catalog.model import TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.session import Session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.compaction.cleaner import Cleaner

@@ -6,9 +6,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from acidsql.acid.ids import TxnId
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList
 from acidsql.acid.paths import parse_directory
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction.merging.carrying_out import Merged, carry_out
 from acidsql.compaction.merging.choosing import choose_inputs

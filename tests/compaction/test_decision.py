@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import ValidCompactorWriteIdList, WriteId
 from acidsql.acid.listed import FileEntry
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Table, TableName
 from acidsql.compaction.decision import Facts, Thresholds, decide, facts_of
 from acidsql.errors import ProgrammingError

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.attached import ADOPTED, ATTACHED, READ_ONLY, TXNS, WRITE_IDS
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Bucketing, Partition, Table, TableKind

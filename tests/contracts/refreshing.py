@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from acidsql.acid.ids import WriteId
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList, WriteId
 from acidsql.catalog.attached import ASKED, ATTACHED, READ_ONLY, WRITE_IDS
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableKind

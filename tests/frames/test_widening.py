@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acidsql.catalog.types import parse_type
-from acidsql.frames.widening import widens
+from acidsql.frames.frame_types import widens
 
 
 @pytest.mark.parametrize(

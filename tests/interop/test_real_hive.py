@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.catalog.model import TableName
 from acidsql.ddl.partitions.locations import highest_ids
 from acidsql.rendering.formats import Layout, write_rows

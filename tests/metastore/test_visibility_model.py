@@ -11,8 +11,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import TxnId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId, ValidTxnList
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
 from acidsql.metastore import opening

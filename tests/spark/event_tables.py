@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import ValidWriteIdList, WriteId
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import parse_type
 from acidsql.expressions.pruning import Predicate

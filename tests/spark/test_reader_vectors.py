@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import (
     ArrayType,

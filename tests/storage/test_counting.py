@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import StructType, parse_type
 from acidsql.errors import FormatError

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 
 from acidsql import crash_points, interrupts
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.attach.facts import FLAGS
 from acidsql.attach.migration.moving import (
     Files,

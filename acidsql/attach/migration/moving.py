@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.acid.paths import NO_VISIBILITY, parse_directory
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.attach.facts import FLAGS
 from acidsql.attach.layout import LaidOut, laid_out
 from acidsql.catalog.attached import (

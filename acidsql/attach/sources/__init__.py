@@ -1,11 +1,11 @@
 """Sources that know many tables: Hive's metastore, its database, and exports of its tables.
 
-urls.py          a database that USING names, and how it is shown and kept without its password
+urls.py          a database or a metastore's service that USING names; how it is shown and kept
+                 without its password
 database.py      one read-only transaction in a PostgreSQL or MySQL database
 derby_dump.py    a directory of exports of an embedded Derby database
 metastore.py     a table in Hive's tables: which one it is, and its facts
 databases.py     all tables of one of Hive's databases
-service_urls.py  a metastore's service that USING names
 service.py       a table as the service tells it
 hive_tables.py   which tables can be attached, whatever tells of them
 live.py          what is asked anew for each statement

@@ -15,8 +15,12 @@ from acidsql.attach.facts import TableFacts, entry_of, partitions_of, with_txns
 from acidsql.attach.sources.database import asking
 from acidsql.attach.sources.metastore import HiveTables, find_named, read_facts
 from acidsql.attach.sources.service import ask_service
-from acidsql.attach.sources.service_urls import ServiceUrl, parse_service_url
-from acidsql.attach.sources.urls import DatabaseUrl, parse_database_url
+from acidsql.attach.sources.urls import (
+    DatabaseUrl,
+    ServiceUrl,
+    parse_database_url,
+    parse_service_url,
+)
 from acidsql.catalog.attached import (
     ASKED,
     HIVE_LOCATION,

@@ -27,8 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql import quoted_name
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId, ValidTxnList, WriteId
 from acidsql.attach.facts import PartitionFacts, TableFacts
 from acidsql.attach.sources.hive_tables import (
     CATALOG,

@@ -21,7 +21,7 @@ from acidsql.attach.sources.hive_tables import (
     hive_column,
     hive_partition,
 )
-from acidsql.attach.sources.service_urls import ServiceUrl
+from acidsql.attach.sources.urls import ServiceUrl
 from acidsql.batched import batched
 from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
 from acidsql.errors import BindError, MetastoreError

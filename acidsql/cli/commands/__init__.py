@@ -4,12 +4,11 @@ backslash spellings, and bare quit, exit, help, source.
 command.py      what a command is, and where one begins and ends in a script
 table.py        all of them, by name
 help.py         what .help and "help select" say
-looks.py        how rows are shown
-walking.py      through the columns of the last query's rows
+looks.py        how rows are shown, and the way through the columns of the last query's
 going.py        where rows go, and what is read and run
 importing.py    the rows of CSV files into a table
-csv_file.py     such a file as rows, and what is wrong with it by the line
-csv_values.py   its cells as values of the table's columns
+csv_file.py     such a file as rows, its cells as values of the table's columns, and what is wrong
+                with it by the line
 asking.py       commands that are statements about the catalog or the last statement
 recalling.py    statements of before: history, editor, named queries
 """

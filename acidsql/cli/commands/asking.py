@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.cli.commands.command import literal, needed
-from acidsql.cli.output.kept import Kept
+from acidsql.cli.output.showing import Kept
 from acidsql.errors import ProgrammingError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.cli.commands.command import NAME, Command
-from acidsql.cli.output.paging import screen_of
+from acidsql.cli.output.showing import screen_of
 from acidsql.errors import ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 

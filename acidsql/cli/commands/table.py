@@ -4,7 +4,7 @@ does not exist.
 
 from __future__ import annotations
 
-from acidsql.cli.commands import asking, going, importing, looks, recalling, walking
+from acidsql.cli.commands import asking, going, importing, looks, recalling
 from acidsql.cli.commands.command import NAME, Command, refused
 from acidsql.cli.commands.help import help_command
 from acidsql.rendering.formats import FORMAT_NAMES
@@ -68,13 +68,13 @@ COMMANDS: tuple[Command, ...] = (
         name="right",
         argument="",
         doc="show the rows of the last query again: as many whole columns as fit, then the next",
-        run=walking.right,
+        run=looks.right,
     ),
     Command(
         name="left",
         argument="",
         doc="go back to the columns before",
-        run=walking.left,
+        run=looks.left,
     ),
     Command(
         name="mode",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from acidsql.cli.output.kept import Kept
-from acidsql.cli.output.paging import paged, pager_of, screen_of
 from acidsql.errors import ProgrammingError
 from acidsql.lazy_dataclass import dataclass
 from acidsql.rendering.formats import Column, Counter, Format, Layout, Row, row_lines
@@ -20,6 +21,131 @@ from acidsql.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# ---- rows that are kept
+#
+# The rows of the last query, kept as long as they are few, so that they can be shown again.
+
+
+MOST_BYTES = 16 << 20
+
+
+@dataclass(slots=True)
+class Kept:
+    """The rows of a query that have come so far. ``statement``: its name; ``is_whole``: all have
+    come, and all are here; ``page``: which of their columns were shown last, of those that are
+    shown together.
+    """
+
+    columns: Sequence[Column]
+    statement: str = ""
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    size: int = 0
+    is_whole: bool = False
+    page: int | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return self.size > MOST_BYTES
+
+    def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches as they come, which are remembered meanwhile."""
+        for batch in batches:
+            if not self.is_full:
+                self.size += batch.nbytes
+                self.batches.append(batch)
+            if self.is_full:
+                self.batches.clear()
+            yield batch
+        self.is_whole = not self.is_full
+
+
+# ---- showing
+
+
+# ---- pages
+#
+# Rows on a screen that does not hold them: through a pager, or cut with a hint.
+
+
+OFF = "off"
+_KEPT_FREE = 3
+"""Lines of the screen that are the statement's, the summary's and the next prompt's."""
+_NO_SUCH_COMMAND = 127
+
+
+def screen_of(stream: TextIO) -> os.terminal_size | None:
+    """The size of the terminal that a stream goes to; None if it goes to none, or that one does not
+    tell its width.
+    """
+    try:
+        size = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
+    except (OSError, ValueError):
+        return None
+    return size if size is not None and size.columns else None
+
+
+def pager_of(setting: str) -> str | None:
+    """The command of the pager by ``acidsql.shell.pager``, else $PAGER; None where there is
+    none.
+    """
+    if setting.lower() == OFF:
+        return None
+    return setting or os.environ.get("PAGER", "").strip() or None
+
+
+def paged(out: TextIO, lines: Iterable[str], screen: os.terminal_size, command: str) -> None:
+    """Writes lines to a terminal, by the pager if the screen does not hold them. ProgrammingError
+    for a pager that cannot be run.
+    """
+    rest = iter(lines)
+    height = max(screen.lines - _KEPT_FREE, 1)
+    first = list(islice(rest, height + 1))
+    if len(first) <= height:
+        out.writelines(first)
+        return
+    out.flush()
+    _through(command, chain(first, rest))
+
+
+def _through(command: str, lines: Iterator[str]) -> None:
+    """Gives lines to a pager until it has enough of them, and waits for its end."""
+    import subprocess
+
+    environment = {"LESS": "FRSX"} | os.environ
+    pager = subprocess.Popen(
+        command, shell=True, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+    )
+    assert pager.stdin is not None
+    try:
+        with suppress(BrokenPipeError):
+            pager.stdin.writelines(lines)
+    finally:
+        with _deaf_to_ctrl_c():
+            with suppress(BrokenPipeError):
+                pager.stdin.close()
+            status = pager.wait()
+    if status == _NO_SUCH_COMMAND:
+        hint = "SET acidsql.shell.pager=off shows rows without one."
+        raise ProgrammingError(f'cannot run the pager "{command}"', hint=hint)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """While this block runs, Ctrl-C is the pager's business."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+# ---- showing
+
 
 CUT_HINT = (
     '"SET acidsql.shell.rows=0;" shows all, ".pager less" a page at a time;'

@@ -6,15 +6,45 @@ otherwise plain lines do.
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
+
 from acidsql.cli.commands.command import command_end
+from acidsql.cli.console import Console
 from acidsql.cli.ctrl_c import PromptGuard, prompt_given_back
 from acidsql.cli.runner import Leave, Runner, Script, interruption, read_script
 from acidsql.cli.shell.files import config_file
 from acidsql.cli.shell.reading import LinesReader, Reader, without_vertical_end
-from acidsql.cli.shell.starting import say_when_waiting, start_spark_behind
 from acidsql.errors import Error
 from acidsql.parser.script import split
 from acidsql.session import Session
+
+# ---- Spark's start behind the prompt
+#
+# Spark's start behind the prompt: statements are taken at once, and one that has to wait for Spark
+# says so, and why.
+
+
+def start_spark_behind(session: Session) -> None:
+    """Starts Spark while the user types. If that fails, the statement that needs Spark says so."""
+
+    def start() -> None:
+        with suppress(Exception):
+            session.start_spark()
+
+    threading.Thread(target=start, name="acidsql-spark-start", daemon=True).start()
+
+
+def say_when_waiting(session: Session, console: Console) -> None:
+    """Has every statement that must wait until Spark has started say so, once, with the reason."""
+
+    def say(reason: str | None) -> None:
+        console.say(": ".join(["waiting for Spark to start", *([reason] if reason else [])]))
+
+    session.when_waiting_for_spark(say)
+
+
+# ---- loop
 
 
 def run_shell(runner: Runner, reader: Reader | None = None, *, start_spark: bool = True) -> None:

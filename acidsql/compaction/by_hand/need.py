@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.listed import AcidDirectory
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of, names_words
 from acidsql.compaction.cleaner import kept_until

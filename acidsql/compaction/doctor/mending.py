@@ -44,7 +44,7 @@ from acidsql.files.urls import parent, path_of, real_path, split_url
 from acidsql.storage.columns import read_columns
 from acidsql.storage.events.row_ids import row_ids
 from acidsql.storage.footers import read_footer
-from acidsql.storage.lost_files import find_lost
+from acidsql.storage.undeclared import find_lost
 
 STRAYS = ".acidsql_strays"
 """The hidden directory of a root into which strays are moved, under the names that they had."""

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from acidsql.acid.ids import ValidTxnList, ValidWriteIdList
 from acidsql.acid.listed import FileEntry
 from acidsql.acid.paths import is_reserved
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
 from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName

@@ -11,14 +11,15 @@ merged there without Spark (``small``); else by a job of Spark's (``run.spark.co
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from acidsql.acid.ids import NO_STATEMENT, TxnId
+from acidsql.acid.ids import NO_STATEMENT, TxnId, ValidWriteIdList
 from acidsql.acid.listed import AcidDirectory, visible_files
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
+from acidsql.errors import ProgrammingError
 from acidsql.files.urls import path_of
 from acidsql.lazy_dataclass import dataclass
 from acidsql.settings import Settings
@@ -101,3 +102,38 @@ def bytes_of(merge: Merge) -> int:
     directories = chosen.current if chosen.base is None else (chosen.base, *chosen.current)
     files: Sequence[int] = [f.size for d in directories for f in d.files]
     return sum(files) + sum(file.size for file in chosen.originals)
+
+
+# ---- properties of one compaction
+#
+# The properties that one compaction may be given, by its request or by its table.
+#
+# ``compactor.<setting>`` is a setting for the time of the compaction, ``tblprops.<property>`` a
+# property that the table has for as long; those of WITH OVERWRITE TBLPROPERTIES go before the
+# table's. Settings of Hadoop's jobs mean nothing here. Hive: CompactorMR.overrideMRProps,
+# overrideTblProps.
+
+
+SETTING_PREFIX, PROPERTY_PREFIX = "compactor.", "tblprops."
+
+
+def overridden_settings(settings: Settings, table: Table, given: Mapping[str, str]) -> Settings:
+    """The settings of a compaction. A name or value that there is not is passed over."""
+    changed = Settings({name: settings.text(name) for name in settings.changed()})
+    for properties in (table.properties, given):
+        for name, text in _without_prefix(properties, SETTING_PREFIX):
+            with suppress(ProgrammingError):
+                changed.set(name, text)
+    return changed
+
+
+def overridden_table(table: Table, given: Mapping[str, str]) -> Table:
+    """The table as the compaction is to see it."""
+    properties = dict(_without_prefix(given, PROPERTY_PREFIX))
+    return replace(table, properties={**table.properties, **properties})
+
+
+def _without_prefix(properties: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, text in properties.items():
+        if name.startswith(prefix):
+            yield name.removeprefix(prefix), text

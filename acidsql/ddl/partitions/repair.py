@@ -21,9 +21,8 @@ from acidsql.catalog.partitions import (
     unnameable,
 )
 from acidsql.ddl.answers import one_column
-from acidsql.ddl.file_errors import file_errors
 from acidsql.ddl.partitions.locations import HighestIds, at_span, check_ids, highest_ids
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.lazy_dataclass import dataclass

@@ -31,7 +31,7 @@ from acidsql.expressions.vectors.truths import beside, check_comparable, convert
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
-    from acidsql.expressions.kernels import days, decimals, numbers, rounding, rowwise
+    from acidsql.expressions.kernels import days, decimals, numbers, rowwise
     from acidsql.expressions.vectors.compiler import Compiler
 else:
     days, decimals, numbers, rounding, rowwise = map(
@@ -222,7 +222,7 @@ def _round(compiler: Compiler, value: Vector, digits: Vector | None) -> Vector:
     if bits_of(value.type) and behind >= 0:
         return value
     if value.type == DOUBLE and abs(behind) < _MOST_BEHIND:
-        kernel = partial(rounding.round_double, behind, partial(_rounded, behind))
+        kernel = partial(numbers.round_double, behind, partial(_rounded, behind))
         return Vector(DOUBLE, applied(kernel, value))
     if not isinstance(value.type, DecimalType) or abs(behind) > MAX_DECIMAL_PRECISION:
         raise NotHere(f"ROUND of {value.type}")

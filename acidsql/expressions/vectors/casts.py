@@ -7,19 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import (
+    TIMESTAMP_NTZ,
     CharType,
     DecimalType,
     HiveType,
     PrimitiveType,
     VarcharType,
 )
+from acidsql.expressions.losses import Loss
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
-from acidsql.expressions.values import DOUBLE, FLOAT, STRING, bits_of, caster
+from acidsql.expressions.values import DOUBLE, FLOAT, STRING, TIMESTAMP, bits_of, caster
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 
 if TYPE_CHECKING:
-    from acidsql.expressions.kernels import casting, comparing, rounding, rowwise
+    from acidsql.expressions.kernels import casting, comparing, numbers, rowwise
 else:
     casting, comparing, rounding, rowwise = map(
         Kernels, ("casting", "comparing", "rounding", "rowwise")
@@ -83,7 +85,7 @@ def _kernel(  # noqa: C901  (one arm for each pair of types)
         case PrimitiveType("double"), DecimalType():
             convert = caster(source, target, ansi=ansi)
             assert convert is not None
-            return partial(rounding.double_to_decimal, target, ansi, convert)
+            return partial(numbers.double_to_decimal, target, ansi, convert)
         case PrimitiveType("string"), PrimitiveType("int" | "bigint"):
             convert = caster(source, target, ansi=ansi)
             assert convert is not None
@@ -127,3 +129,51 @@ def by_value(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., An
     """The cast of one value after the other, where there is one."""
     convert = caster(source, target, ansi=ansi)
     return None if convert is None else partial(rowwise.each, convert, target)
+
+
+# ---- what a store cast takes
+#
+# Which values of a batch have lost something to a store cast: ``expressions.losses`` on Arrow.
+
+
+if TYPE_CHECKING:
+    from acidsql.expressions.kernels import casting
+else:
+    losses = Kernels("losses")
+_BIGINT = PrimitiveType("bigint")
+
+
+def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) -> Any:
+    """A mask of the values that have lost something so, of arrays of these ``types``; None if none
+    has. NotHere.
+    """
+    given_type, wanted = types
+
+    def as_type(array: Any, kind: HiveType, target: HiveType) -> Any:
+        import pyarrow as pa
+
+        batch = pa.RecordBatch.from_arrays([array], names=["v"])
+        vector = Vector(kind, lambda rows: rows.column(0))
+        return cast(vector, target, ansi=False).run(batch)
+
+    match loss:
+        case Loss.NULL:
+            return casting.became_null(given, stored)
+        case Loss.CUT:
+            assert isinstance(wanted, VarcharType | CharType)
+            return casting.longer(as_type(given, given_type, STRING), wanted.length)
+        case Loss.CHANGED if given_type == STRING or isinstance(given_type, CharType | VarcharType):
+            if bits_of(wanted):
+                return casting.has_point(given, stored)
+            return casting.infinite_text(given, stored)
+        case Loss.CHANGED if given_type in (FLOAT, DOUBLE):
+            if not bits_of(wanted):
+                return casting.became_infinite(given, stored)
+            numbers = as_type(given, given_type, DOUBLE)
+            return casting.other_double(numbers, as_type(stored, wanted, DOUBLE), bits_of(wanted))
+        case Loss.CHANGED:
+            is_time = given_type in (TIMESTAMP, TIMESTAMP_NTZ)
+            whole = as_type(given, given_type, _BIGINT) if is_time else given
+            kind = _BIGINT if is_time else given_type
+            return casting.other(whole, as_type(stored, wanted, kind))
+    raise AssertionError(loss)

@@ -14,7 +14,7 @@ from acidsql.expressions import single_values
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import NOW, TODAY, VOID
 from acidsql.expressions.values import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
-from acidsql.expressions.vectors import arithmetic, choices, truths
+from acidsql.expressions.vectors import arithmetic, truths
 from acidsql.expressions.vectors.casts import BINARY
 from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 from acidsql.lazy_dataclass import dataclass
@@ -270,7 +270,7 @@ def _operators() -> None:
         ("+ - * / % DIV", arithmetic.binary),
         ("NEGATIVE", arithmetic.single),
         ("||", _concatenated),
-        ("CASE IF", choices.case),
+        ("CASE IF", truths.case),
     ):
         _enter(names, Function(vector=vector, total=True))
     # of two words
@@ -291,9 +291,9 @@ def _named(
 
 
 def _of_numbers_and_choices() -> None:
-    _named("COALESCE NVL IFNULL", choices.first_value, total=True)
-    _named("NVL2", choices.by_null, total=True)
-    _named("NULLIF", choices.null_if, total=True)
+    _named("COALESCE NVL IFNULL", truths.first_value, total=True)
+    _named("NVL2", truths.by_null, total=True)
+    _named("NULLIF", truths.null_if, total=True)
     _named("MOD PMOD", arithmetic.binary)
     _named("ABS CEIL CEILING FLOOR SIGN SIGNUM", arithmetic.single)
     _named("ROUND", arithmetic.rounded, added={1: "0"})

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, WriteId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import InternalError
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
@@ -25,15 +24,23 @@ from acidsql.metastore.rows.compactions import (
     complete,
     find_compaction,
     find_entries,
+    find_free,
     find_in_the_way,
+    find_lost,
     find_states,
     find_written,
     forget_written,
+    give_back,
     insert_entry,
     insert_note,
     purge_history,
     read_compactions,
     read_entry,
+    require_entry,
+    require_own,
+    require_ready,
+    require_same,
+    take_entry,
 )
 from acidsql.metastore.rows.txns import (
     AbortReason,
@@ -42,16 +49,6 @@ from acidsql.metastore.rows.txns import (
     highest_txn,
     require_open,
     txns_below,
-)
-from acidsql.metastore.rows.workers import (
-    find_free,
-    find_lost,
-    give_back,
-    require_entry,
-    require_own,
-    require_ready,
-    require_same,
-    take_entry,
 )
 from acidsql.metastore.sql import Connection, Row
 from acidsql.metastore.store import CommitFailedError

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.metastore.calls.locks import find_dead_locks, give_up
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from acidsql import crash_points
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.attached import WRITE_IDS
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange

@@ -5,10 +5,8 @@ protocol.py      values and messages as bytes, and back
 reaching.py      how servers are reached, by the settings
 site.py          Hive's and Hadoop's own files of settings
 wire.py          a socket with a deadline, by TLS or not
-given_files.py   files that settings name, and their bytes
-trust.py         whom TLS trusts
-channels.py      messages on a socket: as they are, or framed
-http_channel.py  messages as requests of HTTP
+trust.py         whom TLS trusts, by files that settings name
+channels.py      messages on a socket: as they are, framed, or as requests of HTTP
 connection.py    a connection to one server, and which of several answers
 authorizers.py   whether policies hold that do not reach us
 client.py        connections that a session uses again and again

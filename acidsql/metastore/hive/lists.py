@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.hive.protocol import WireError
 

@@ -137,7 +137,7 @@ def _http_channel(
     wire: Wire, host: str, port: int, http: Http, login: Login | None, user: str
 ) -> Channel:
     from acidsql.metastore.hive.authentication.login import JwtLogin, jwt_of
-    from acidsql.metastore.hive.http_channel import USER_HEADER, HttpChannel
+    from acidsql.metastore.hive.channels import USER_HEADER, HttpChannel
 
     def headers() -> dict[str, str]:
         if isinstance(login, JwtLogin):

@@ -4,15 +4,55 @@ which they lie open: a password there only tells whether somebody has changed it
 
 from __future__ import annotations
 
+from pathlib import Path
 from struct import Struct as Packer
 from struct import error as StructError
 from typing import TYPE_CHECKING
 
 from acidsql.errors import MetastoreError, NotSupportedError
-from acidsql.metastore.hive.given_files import ByteReader, given_bytes
 
 if TYPE_CHECKING:
     from ssl import SSLContext
+
+
+# ---- files that settings name
+#
+# Files that settings name: their bytes, and what is read of these piece by piece.
+
+
+def given_bytes(path: str, what: str, setting: str) -> bytes:
+    """The content of a file. MetastoreError with the name of the setting if it cannot be read;
+    ``what``: what it is, in words.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise MetastoreError(
+            f'cannot read {what} "{path}": {error.strerror}', hint=f"{setting} names it."
+        ) from error
+
+
+class ByteReader:
+    """Bytes from the first to the last."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+
+    @property
+    def has_more(self) -> bool:
+        return self._at < len(self._content)
+
+    def take(self, size: int) -> bytes:
+        """The next bytes. ValueError if there are not so many."""
+        start, self._at = self._at, self._at + size
+        if size < 0 or self._at > len(self._content):
+            raise ValueError("it ends too early")
+        return self._content[start : self._at]
+
+
+# ---- trust
+
 
 _PEM_MARK = b"-----BEGIN "
 _JKS_MARK, _JCEKS_MARK = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"

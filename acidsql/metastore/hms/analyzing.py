@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidWriteIdList, WriteId
 from acidsql.batched import batched
 from acidsql.catalog.model import Column, Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
@@ -29,8 +28,7 @@ from acidsql.metastore.hive.calls.catalog import (
     GET_TABLE_STATISTICS,
     SET_COLUMN_STATISTICS,
 )
-from acidsql.metastore.hms.column_statistics import column_objects, column_statistics
-from acidsql.metastore.hms.statistics import AT_ONCE
+from acidsql.metastore.hms.statistics import AT_ONCE, column_objects, column_statistics
 from acidsql.metastore.hms.tables import CATALOG, Struct
 from acidsql.metastore.hms.txns import HiveTxns
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.metastore.hive.calls.reading import GET_OPEN_TXNS, GET_VALID_WRITE_IDS
 from acidsql.metastore.hive.calls.txns import ALLOCATE_WRITE_IDS, OPEN_TXNS

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from acidsql import crash_points
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import TxnId, ValidWriteIdList, WriteId
 from acidsql.batched import batched
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.errors import AlreadyExistsError, NotSupportedError, WriteConflictError

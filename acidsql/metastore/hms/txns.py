@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Never
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList
+from acidsql.acid.ids import TxnId, ValidTxnList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (

@@ -19,8 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, WriteId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, MetastoreError, OperationalError

@@ -1,5 +1,5 @@
-"""The runs that were committed: see txn.runs. A row comes with the commit of its transaction, and
-goes when it is old.
+"""The runs that were committed, and the files that were taken: see txn.runs. A row of a run comes
+with the commit of its transaction, and goes when it is old.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def purge_runs(connection: Connection, now: int) -> None:
 
 # ---- files that were taken
 #
-# The files that tables have taken: see txn.taken. A row comes with the commit of its transaction,
+# The files that tables have taken: see txn.runs. A row comes with the commit of its transaction,
 # and goes with its table.
 
 

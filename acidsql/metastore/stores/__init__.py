@@ -5,8 +5,7 @@ PostgreSQL database for those of several.
 from __future__ import annotations
 
 from acidsql.metastore.store import PATIENCE_SECONDS, Clock, Create, Store
-from acidsql.metastore.stores.database_file import OWNER_ONLY
-from acidsql.metastore.stores.marker import refuse_marked
+from acidsql.metastore.stores.database_file import OWNER_ONLY, refuse_marked
 from acidsql.metastore.stores.sqlite import SQLiteStore
 
 

@@ -15,9 +15,9 @@ from acidsql.metastore.sql.connections import SQLiteConnection
 from acidsql.metastore.stores.database_file import (
     database_path,
     no_warehouse_error,
+    read_marker,
     reason,
 )
-from acidsql.metastore.stores.marker import read_marker
 from acidsql.metastore.stores.sqlite import SQLiteStore
 
 

@@ -36,8 +36,13 @@ from acidsql.metastore.sql import (
     update,
 )
 from acidsql.metastore.store import Store
-from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
-from acidsql.metastore.stores.marker import MARKER, refuse_marked
+from acidsql.metastore.stores.database_file import (
+    DIRECTORY,
+    FILE,
+    MARKER,
+    OWNER_ONLY,
+    refuse_marked,
+)
 from acidsql.metastore.stores.postgresql import PostgreSQLStore, find_warehouse, has_file
 from acidsql.metastore.stores.sqlite import SQLiteStore
 from acidsql.metastore.tables import (

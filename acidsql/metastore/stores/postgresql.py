@@ -30,9 +30,16 @@ from acidsql.metastore.stores.connections import (
     prepare_dialect,
     psycopg_module,
 )
-from acidsql.metastore.stores.database_file import DIRECTORY, FILE, OWNER_ONLY
+from acidsql.metastore.stores.database_file import (
+    DIRECTORY,
+    FILE,
+    MARKER,
+    OWNER_ONLY,
+    Marker,
+    read_marker,
+    write_marker,
+)
 from acidsql.metastore.stores.life import SignsOfLife
-from acidsql.metastore.stores.marker import MARKER, Marker, read_marker, write_marker
 from acidsql.metastore.stores.urls import (
     check_options,
     parse_metastore,

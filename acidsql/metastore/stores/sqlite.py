@@ -40,10 +40,10 @@ from acidsql.metastore.stores.database_file import (
     opening,
     prepare,
     read_only_error,
+    remove_marker,
     stamp,
     writer_of,
 )
-from acidsql.metastore.stores.marker import remove_marker
 
 _LOG_TIMEOUT_SECONDS = 5
 """How long readers and writers are waited for before the log is emptied."""

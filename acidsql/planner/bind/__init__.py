@@ -22,7 +22,7 @@ from acidsql.planner.bind.bound import (
     BoundTelling,
     Telling,
 )
-from acidsql.planner.bind.local.surroundings import Surroundings
+from acidsql.planner.bind.local.scope import Surroundings
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.rows import bind_delete, bind_update
 

@@ -49,8 +49,7 @@ from acidsql.planner.bind.columns import (
 from acidsql.planner.bind.files.sources import SPARKS
 from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
-from acidsql.planner.bind.local.scope import default_tree
-from acidsql.planner.bind.local.surroundings import Surroundings
+from acidsql.planner.bind.local.scope import Surroundings, default_tree
 from acidsql.planner.bind.output_names import Output, output_names, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value

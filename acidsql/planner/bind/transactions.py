@@ -22,7 +22,7 @@ from acidsql.planner.bind.bound_transactions import (
     BoundStartTransaction,
     TransactionAction,
 )
-from acidsql.planner.bind.ddl.clause_spans import after_word
+from acidsql.planner.bind.ddl.columns import after_word
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import Spec, not_full, static_spec
 from acidsql.planner.bind.tables import did_you_mean

@@ -4,21 +4,161 @@ or become files by one job.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acidsql.expressions.losses import Counter
+from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.model import Column, Table
+from acidsql.catalog.partitions import unescape
+from acidsql.errors import Warning
+from acidsql.expressions.losses import (
+    Counter,
+    given_name,
+    lost_names,
+    possible_losses,
+)
 from acidsql.expressions.not_here import NotHere
+from acidsql.expressions.query_text import GIVEN, Piece
+from acidsql.expressions.spark_words import identifier, store_cast, text_literal
 from acidsql.plan.operators import Check, CountByJob, Fetch, Job, Query, ReadFiles
 from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
+from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
+from acidsql.planner.bind.tables import (
+    MARK,
+    default_value,
+    enforcement,
+    rules_of,
+    wrong_column_count,
+)
 from acidsql.run.flow import Change, Figures, note_written
-from acidsql.run.spark.targets import enforced, rows_to_insert, rows_to_update
 from acidsql.run.spark.touched import of_changes, of_inserts
+from acidsql.spark.start.clocks import user_clock
+from acidsql.spark.start.translation import placed, translated
+from acidsql.spark.write.losses import Store, types_of, with_marks
+from acidsql.storage.partitions import check_nameable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from acidsql.run.spark.operators import Spark
+
+
+# ---- rows as a table stores them
+#
+# Rows of Spark's as a table stores them: those of an INSERT in the target's columns, those of an
+# UPDATE, and the table's rules, which Spark applies to the rows it computes.
+
+
+def rows_to_insert(
+    df: DataFrame, action: BoundInsert, counters: Sequence[Counter] = ()
+) -> tuple[DataFrame, tuple[Counter, ...], tuple[Warning, ...]]:
+    """The source's columns, cast to the target's and put in its order; columns that were not named
+    are NULL or their DEFAULT. Behind them are the marks of the counters; those with ``counters``
+    have some already. The warnings are of what only Spark can tell of the names of its columns.
+    """
+    lost = lost_names(df.columns)
+    given = len(df.columns) - len(lost)
+    warnings: tuple[Warning, ...] = ()
+    if isinstance(action.source, BoundQuery) and action.source.names is None:
+        text = action.source.text.source
+        if action.by_name:
+            columns = columns_by_name(action.table, action.partition, df.columns, text, action.span)
+            action = replace(action, columns=columns)
+        elif action.by_position and in_other_order(action.columns, df.columns):
+            warnings = (other_order(action.table, action.span).at(text),)
+    if given != len(action.columns):
+        raise wrong_column_count(action.table, action.columns, given, action.span)
+    source_names = {c.name: f"_c{i}" for i, c in enumerate(action.columns)}
+    static = dict(action.partition.static) if action.partition is not None else {}
+    types = types_of(df)
+    losing: list[tuple[int, int, Column]] = []
+    casts = []
+    for ordinal, column in enumerate((*action.table.columns, *action.table.partition_columns)):
+        source_name = source_names.get(column.name)
+        if column.name in static:
+            pieces: tuple[Piece, ...] = (text_literal(static[column.name]),)
+        else:
+            pieces = (
+                default_value(action.table, column, user_clock(df.sparkSession).zone)
+                if source_name is None
+                else store_cast((source_name,), column.type)
+            )
+        casts.append(
+            "".join(p for p in pieces if isinstance(p, str)) + f" AS {identifier(column.name)}"
+        )
+        if source_name is not None and column.name not in static:
+            at = int(source_name.removeprefix("_c"))
+            if not lost and possible_losses(types[at], column.type):
+                losing.append((at, ordinal, column))
+    givens = [f"_c{at} AS {GIVEN}{at}" for at, _, _ in losing]
+    every_counter = list(counters)
+    with translated(lambda error: placed(error, action)):
+        stored = df.toDF(*[f"_c{i}" for i in range(given)], *lost)
+        stored = stored.selectExpr(*casts, *givens, *lost)
+        stores = [
+            Store(given=len(casts) + number, stored=ordinal, column=column)
+            for number, (_, ordinal, column) in enumerate(losing)
+        ]
+        every = [c.type for c in (*action.table.columns, *action.table.partition_columns)]
+        given_types = [types[at] for at, _, _ in losing]
+        marked = with_marks(stored, [*every, *given_types], stores, every_counter)
+        return marked, tuple(every_counter), warnings
+
+
+def rows_to_update(df: DataFrame, action: BoundUpdate) -> tuple[DataFrame, tuple[Counter, ...]]:
+    """The rows of an UPDATE's query as they are stored, with the marks of the counters behind
+    them.
+    """
+    names, counters = df.columns, list[Counter]()
+    givens = {name: at for at, name in enumerate(names) if name.startswith(GIVEN)}
+    first = len(ID_FIELDS) + len(givens)
+    stores = [
+        Store(given=givens[given], stored=first + ordinal, column=column)
+        for ordinal, column in enumerate(action.table.columns)
+        if (given := given_name(ordinal)) in givens
+    ]
+    types = types_of(df) if stores else []
+    return with_marks(df, types, stores, counters), tuple(counters)
+
+
+def enforced(table: Table, rows: DataFrame, *leading: str, exempt: str = "FALSE") -> DataFrame:
+    """``rows`` (``leading`` columns, under these names, then the table's and its partitions'),
+    which fail where one breaks a rule of it.
+    """
+    condition = enforcement(table, exempt)
+    if condition is None:
+        return rows
+    names = (c.name for c in (*table.columns, *table.partition_columns))
+    return rows.toDF(*leading, *names, *lost_names(rows.columns)).where(condition)
+
+
+@contextmanager
+def enforcing(table: Table) -> Iterator[None]:
+    """Turns what ``enforced`` rows raise inside Spark into the rule's own error.
+
+    It does the same for partitions whose directories Spark cannot make, because nothing can be
+    called after their values.
+    """
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if (broken := re.search(rf"{MARK}(\d+)", text)) is not None:
+            raise rules_of(table)[int(broken[1])].violation() from None
+        if (
+            directory := re.search(r"Mkdirs failed to create (.*?)(?: \(exists=|\n|$)", text)
+        ) is not None:
+            for number, value in re.findall(r"/k(\d+)=([^/]*)", directory[1]):
+                check_nameable(table, int(number), unescape(value))
+        raise
+
+
+# ---- changes
+
 
 OLD_ROW = ("acidsql_0", "acidsql_1", "acidsql_2")
 """What the identity of a row is called while the new values beside it are checked."""
@@ -72,7 +212,7 @@ def _planned(
 
     if not query.values or not isinstance(leg.action, BoundInsert):
         return planned(query), ()
-    from acidsql.spark.write.computed_rows import marked_values
+    from acidsql.spark.write.losses import marked_values
 
     return marked_values(query, leg.action.columns, planned)
 

@@ -30,7 +30,7 @@ from acidsql.storage.write.target import StagedFile, WriteTarget
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from acidsql.acid.write_ids import ValidWriteIdList
+    from acidsql.acid.ids import ValidWriteIdList
     from acidsql.spark.read.reader import SnapshotReader
     from acidsql.storage.snapshots import TableSnapshot
 

@@ -49,8 +49,7 @@ from acidsql.run import merge_source
 from acidsql.run.clause_files import counted
 from acidsql.run.flow import Figures, Merging
 from acidsql.run.spark import merge_job
-from acidsql.run.spark.changes import TOO_LARGE
-from acidsql.run.spark.targets import enforced
+from acidsql.run.spark.changes import TOO_LARGE, enforced
 from acidsql.run.spark.touched import of_merge
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock

@@ -15,8 +15,8 @@ from acidsql.plan.operators import Collect, Query, Scan, SparkOperator
 from acidsql.run.analyze import aggregate
 from acidsql.run.flow import Change, Figures, Flow, Merging
 from acidsql.run.resources import Resources
+from acidsql.run.spark.changes import enforcing
 from acidsql.run.spark.queries import Queries
-from acidsql.run.spark.targets import enforcing
 from acidsql.spark.read.answers import columns_of
 from acidsql.storage.snapshots import TableSnapshot
 from acidsql.storage.write.pending import PendingRoot

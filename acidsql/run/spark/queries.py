@@ -16,7 +16,7 @@ from acidsql.run.flow import Figures
 from acidsql.run.resources import Resources
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
-from acidsql.spark.read.path_times import paths_replaced
+from acidsql.spark.read.file_times import paths_replaced
 from acidsql.spark.read.spool import Spool
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.start.translation import relocated, translated

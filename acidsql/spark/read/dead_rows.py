@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.expressions.spark_words import identifier
 from acidsql.settings import Settings
 from acidsql.spark import jvm

@@ -17,9 +17,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
-from acidsql.acid.ids import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN, ValidWriteIdList
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Column, FileFormat
 from acidsql.expressions.pruning import Predicate

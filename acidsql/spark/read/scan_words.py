@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 import xxhash
 
-from acidsql.acid.ids import ROW_ID_COLUMN
+from acidsql.acid.ids import ROW_ID_COLUMN, ValidWriteIdList
 from acidsql.acid.orc_types import OrcKind, OrcType
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.spark_words import (

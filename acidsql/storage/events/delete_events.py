@@ -18,8 +18,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL

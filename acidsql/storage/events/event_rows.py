@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import orc
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, ROW_FIELD, OrcKind
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import CharType, holds, is_timestamp

@@ -17,10 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from acidsql.acid.ids import BucketId
+from acidsql.acid.ids import BucketId, ValidWriteIdList
 from acidsql.acid.orc_tail import values_counted
 from acidsql.acid.orc_types import EVENT_FIELDS, EVENT_ROW_COLUMN
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.errors import FormatError, UnsupportedStatementError
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS, OrcKind, OrcType, preorder
-from acidsql.acid.write_ids import ValidWriteIdList
 from acidsql.arrow_arrays import arrow_array, filled, numpy_array
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (

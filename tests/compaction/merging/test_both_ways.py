@@ -10,8 +10,8 @@ import pytest
 from pyarrow import orc
 from pyspark.sql import DataFrame
 
+from acidsql.acid.ids import ValidCompactorWriteIdList
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.carrying_out import stage
 from acidsql.compaction.merging.choosing import choose_inputs

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import ValidCompactorWriteIdList, WriteId
 from acidsql.acid.listed import AcidDirectory, FileEntry
 from acidsql.acid.snapshot import choose
-from acidsql.acid.write_ids import ValidCompactorWriteIdList
 from acidsql.catalog.model import Bucketing, Column, SortColumn, Table, TableName
 from acidsql.catalog.types import PrimitiveType
 from acidsql.compaction.merging.choosing import (

@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.write_ids import ValidTxnList, ValidWriteIdList, _ValidIds
+from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId, _ValidIds
 from acidsql.catalog.model import TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.errors import Error, MetastoreError, TransactionAbortedError, WriteConflictError

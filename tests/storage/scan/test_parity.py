@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acidsql.acid.write_ids import ValidWriteIdList
+from acidsql.acid.ids import ValidWriteIdList
 from acidsql.catalog.model import Column, Table, TableName
 from acidsql.catalog.types import StructType, parse_type
 from acidsql.expressions.not_here import NotHere

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from acidsql.errors import MetastoreError
 from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.given_files import ByteReader, given_bytes
+from acidsql.metastore.hive.trust import ByteReader, given_bytes
 
 KIND = "HIVE_DELEGATION_TOKEN"
 _MARK = b"HDTS"

@@ -33,7 +33,7 @@ from acidsql.planner.bind.ddl.alter_partition import (
     bind_rename_partition,
     bind_set_location,
 )
-from acidsql.planner.bind.ddl.clause_spans import of_string
+from acidsql.planner.bind.ddl.columns import of_string
 from acidsql.planner.bind.ddl.compact import bind_compact
 from acidsql.planner.bind.ddl.constraints import bind_added_constraint, bind_dropped_constraint
 from acidsql.planner.bind.ddl.table_properties import (

@@ -19,7 +19,7 @@ from acidsql.planner.bind.bound_catalog import (
     BoundSetPartitionLocation,
     BoundSetTableLocation,
 )
-from acidsql.planner.bind.ddl.clause_spans import after_word
+from acidsql.planner.bind.ddl.columns import after_word
 from acidsql.planner.bind.ddl.create import absolute
 from acidsql.planner.bind.ddl.table_properties import stamped
 from acidsql.planner.bind.names import Names

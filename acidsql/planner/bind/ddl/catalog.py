@@ -25,7 +25,7 @@ from acidsql.planner.bind.bound_catalog import (
 )
 from acidsql.planner.bind.ddl.alter import bind_alter
 from acidsql.planner.bind.ddl.analyze import bind_analyze
-from acidsql.planner.bind.ddl.clause_spans import after_word
+from acidsql.planner.bind.ddl.columns import after_word
 from acidsql.planner.bind.ddl.create import (
     absolute,
     bind_create_table,

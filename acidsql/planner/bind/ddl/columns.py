@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from acidsql.acid.ids import MAX_BUCKET_ID
 from acidsql.catalog.model import Bucketing, Column, Skew, SortColumn
@@ -19,7 +20,7 @@ from acidsql.catalog.types import (
 )
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
-from acidsql.parser.tokens import TokenKind, tokenize
+from acidsql.parser.tokens import Token, TokenKind, tokenize
 from acidsql.planner.bind.tables import did_you_mean
 
 VIRTUAL_COLUMNS = frozenset({"row__id", "input__file__name", "block__offset__inside__file"})
@@ -190,3 +191,37 @@ def _skewed_value(value: ast.Fragment, width: int) -> tuple[str, ...]:
         )
         raise BindError(message, code=10206, span=value.span)
     return tuple(parts)
+
+
+# ---- places of clauses
+#
+# Where a clause of a statement stands, for those whose words the parser does not keep the place
+# of.
+
+
+def after_word(source: str, statement: Span, word: str) -> Span:
+    """The place of what follows the first ``word`` (upper case) of the statement; the statement's
+    own if it is not there.
+    """
+    return next(
+        (
+            following.span
+            for token, following in pairwise(_tokens(source, statement))
+            if token.word == word
+        ),
+        statement,
+    )
+
+
+def of_string(source: str, statement: Span, text: str) -> Span:
+    """The place of the first string literal of the statement that stands for ``text``; the
+    statement's own if there is none.
+    """
+    literals = (
+        t for t in _tokens(source, statement) if t.kind is TokenKind.STRING and t.text == text
+    )
+    return next((token.span for token in literals), statement)
+
+
+def _tokens(source: str, statement: Span) -> list[Token]:
+    return [t for t in tokenize(source) if statement.start <= t.start and t.end <= statement.end]

@@ -29,8 +29,8 @@ from acidsql.planner.bind.bound_catalog import (
     BoundReplaceTable,
     BoundUnbuilt,
 )
-from acidsql.planner.bind.ddl.clause_spans import after_word
 from acidsql.planner.bind.ddl.columns import (
+    after_word,
     bind_bucketing,
     bind_columns,
     bind_partition_columns,

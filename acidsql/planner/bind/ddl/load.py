@@ -8,7 +8,7 @@ from acidsql.errors import BindError, Span
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundPartition, BoundRows
 from acidsql.planner.bind.bound_catalog import BoundRepairTable
-from acidsql.planner.bind.ddl.clause_spans import after_word
+from acidsql.planner.bind.ddl.columns import after_word
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.partitions import Spec, existing, not_full, static_spec
 

@@ -20,7 +20,7 @@ from acidsql.planner.bind.files.options import flag, word_of
 from acidsql.planner.bind.files.sources import file_source, of_kind
 from acidsql.planner.bind.files.whole import all_of
 from acidsql.planner.bind.insert import bind_partition, bound_insert, insert_columns, insert_target
-from acidsql.planner.bind.local.surroundings import Copies
+from acidsql.planner.bind.local.scope import Copies
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.tables import check_storable, did_you_mean, rules_of
