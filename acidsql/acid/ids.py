@@ -167,9 +167,9 @@ def _invalid(value: int) -> FormatError:
 # ValidCleanerWriteIdList, ValidTxnWriteIdList), so that lists can be handed to Hive and taken from
 # it::
 #
-#     db.table:<high watermark>:<lowest open or Long.MAX>:<open,..>:<aborted,..>     <high
-# watermark>:<lowest open or Long.MAX>:<open, runs as a-b,..>:<aborted,..>     transactions: no
-# table in front
+#     db.table:<high watermark>:<lowest open or Long.MAX>:<open,..>:<aborted,..>
+#     <high watermark>:<lowest open or Long.MAX>:<open, runs as a-b,..>:<aborted,..>
+#     transactions: no table in front
 #
 # ``min_open`` is kept apart from ``open``: a compactor's list names the lowest open id though its
 # high watermark lies below it.

@@ -228,14 +228,15 @@ def undeclared_error(table: Table, undeclared: Undeclared) -> OperationalError:
 # Files that were committed and are not there: what the store has on record of directories (see
 # ``Catalog.written_directories``) against what they hold.
 #
-# Who reads compares only where a listing shows less than statistics say, which come with the
-# table. That alone proves nothing, for they are of another moment: so then the record is read, and
-# what it has and the listing has not is looked for once more while nobody can change either::
+# Who reads compares only where a listing shows less than statistics say, which come with the table.
+# That alone proves nothing, for they are of another moment: so then the record is read, and what it
+# has and the listing has not is looked for once more while nobody can change either::
 #
 #     listing shows less than statistics -- the record -- is there all that a reader sees? read on
-# |no                        alone: the record and a listing of this moment -- nothing missing?
-# read on                                                           |else
-# FormatError
+#                                                           |no
+#                        alone: the record and a listing of this moment -- nothing missing? read on
+#                                                           |else
+#                                                         FormatError
 
 
 FORGET = "--forget-lost"
