@@ -133,9 +133,12 @@ def run(source: Path, rows: int, engine: str, memory: str) -> Iterator[Step]:
             )
 
 
-def kind_of(process: int) -> str:
+def kind_of(process: int) -> str | None:
+    """None: one of neither, as a thread of Java's that is about to become another program, in
+    whose memory it still lies.
+    """
     name = Path(f"/proc/{process}/comm").read_text().strip()
-    return "java" if name == "java" else "python"
+    return next((kind for kind in ("java", "python") if name.startswith(kind)), None)
 
 
 def cpu() -> dict[str, float]:
@@ -146,9 +149,10 @@ def cpu() -> dict[str, float]:
     for process in tree(os.getpid()):
         with suppress(OSError):  # a process that has ended
             times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
-            ended = kind_of(process) == "python" and process != os.getpid()
-            ticks = sum(map(int, times if ended else times[:2]))
-            seconds[kind_of(process)] += ticks / TICKS
+            kind = kind_of(process)
+            ended = kind == "python" and process != os.getpid()
+            if kind is not None:
+                seconds[kind] += sum(map(int, times if ended else times[:2])) / TICKS
     return seconds
 
 
@@ -157,7 +161,8 @@ def held() -> dict[str, int]:
     pages = {"java": 0, "python": 0}
     for process in tree(os.getpid()):
         with suppress(OSError):  # a process that has ended
-            pages[kind_of(process)] += int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            if (kind := kind_of(process)) is not None:
+                pages[kind] += int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return {kind: count * os.sysconf("SC_PAGE_SIZE") >> 20 for kind, count in pages.items()}
 
 
