@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from acidsql.catalog.model import Column
+from acidsql.catalog.model import DEFAULT_PARTITION, Column
 from acidsql.catalog.partitions import escaped
 from acidsql.catalog.types import HiveType, PrimitiveType
 
@@ -23,8 +23,11 @@ NameRanges = tuple[tuple[str, str], ...]
 
 class NameTest(Protocol):
     """Tells the names of partitions that are asked for from others. It is equal to one that tells
-    the same.
+    the same. ``ranges``: all of those names lie in them; None: anywhere.
     """
+
+    @property
+    def ranges(self) -> NameRanges | None: ...
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         """The names that are asked for, in their order."""
@@ -87,6 +90,35 @@ def name_ranges(
     return tuple(dict.fromkeys((*ranges, *deeper)))
 
 
+def text_ranges(column: Column, low: str | None, high: str | None) -> NameRanges | None:
+    """The ranges of the names of all partitions whose first column, a text, is neither less than
+    ``low`` nor greater than ``high``, or is empty; None where these cannot be few.
+
+    Names are in the order of values but where a character is escaped, which the others are not to
+    be, or a slash stands behind a value.
+    """
+    start = f"{escaped(column.name)}="
+    for bound in (low or "", high or ""):
+        if escaped(bound) != bound or any(char <= "%" for char in bound):
+            return None
+    begin = start + (low or "")
+    end = start[:-1] + _behind(start[-1]) if high is None else start + high + _BEHIND_SLASH
+    ranges = [(begin, end), *ranges_of([start + DEFAULT_PARTITION])]
+    ranges.append((start + DEFAULT_PARTITION + _SLASH, start + DEFAULT_PARTITION + _BEHIND_SLASH))
+    for position in range(len(low or "")):  # greater, and escaped there
+        prefix = start + (low or "")[:position]
+        ranges.append((prefix + "%", prefix + _behind("%")))
+    for position, char in enumerate(high or ""):  # less, as it ends there
+        if char < _SLASH:
+            prefix = start + (high or "")[:position]
+            ranges.append((prefix + _SLASH, prefix + _BEHIND_SLASH))
+    return tuple(ranges) if len(ranges) <= MOST_VALUES else None
+
+
+def _behind(char: str) -> str:
+    return chr(ord(char) + 1)
+
+
 def _spelled(start: str, own: str, value: Any) -> Iterator[tuple[str, str]]:
     """The ranges of a value behind ``start``, but for the columns behind ``own``, as Hive spells
     it.
@@ -102,7 +134,7 @@ def _spelled(start: str, own: str, value: Any) -> Iterator[tuple[str, str]]:
                 yield text + _SLASH, text + _BEHIND_SLASH
             yield f"{text}T", f"{text}U"
     for text in _LAX_STARTS:
-        yield start + text, start + text[:-1] + chr(ord(text[-1]) + 1)
+        yield start + text, start + text[:-1] + _behind(text[-1])
 
 
 def _spelled_days(day: datetime.date) -> Iterator[str]:

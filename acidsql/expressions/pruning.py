@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -258,10 +258,14 @@ class Wanted:
 
     @property
     def among(self) -> Among | None:
-        """What tells their names: ranges where these are known. None if they may have any."""
+        """What tells their names: ranges where these tell all. None if they may have any."""
         if not self.conditions:
             return None
         return ranges_needed(self.columns, self.conditions) or self
+
+    @property
+    def ranges(self) -> NameRanges | None:
+        return _ranges_between(self.columns, self.conditions)
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         columns = [column.name for column in self.columns]
@@ -324,6 +328,60 @@ def ranges_needed(
                 before = wanted.get(column.name)
                 wanted[column.name] = values if before is None else before & values
     return name_ranges(columns, wanted) if wanted else None
+
+
+def _ranges_between(
+    columns: Sequence[Column], conditions: Sequence[PartitionCondition]
+) -> NameRanges | None:
+    """The ranges of names that the least and the greatest text of the first column leave; None
+    where these are not known.
+    """
+    from acidsql.catalog.partition_ranges import text_ranges
+
+    first = columns[0]
+    if first.type != STRING:
+        return None
+    lows, highs = zip(*(_bounds(condition.tree, first) for condition in conditions), strict=True)
+    low, high = _joint(lows, True, max, min), _joint(highs, True, min, max)
+    return None if low is None and high is None else text_ranges(first, low, high)
+
+
+_Bounds = tuple[str | None, str | None]
+
+
+def _bounds(tree: Condition, column: Column) -> _Bounds:
+    """The least and the greatest text that a column has wherever a condition is true; None for one
+    that is not known.
+    """
+    match tree:
+        case Call("<" | "<=" | ">" | ">=" | "=" as sign, (Constant() as one, ColumnRef() as ref)):
+            return _bounds(Call(_MIRROR[sign], (ref, one), tree.span), column)
+        case Call(
+            "<" | "<=" | ">" | ">=" | "=" as sign, (ColumnRef(parts), Constant(str(text), kind))
+        ) if parts[-1] == column.name and kind == STRING:
+            return None if sign[0] == "<" else text, None if sign[0] == ">" else text
+        case Call("BETWEEN", (value, low, high)):
+            least, _ = _bounds(Call(">=", (value, low), tree.span), column)
+            _, most = _bounds(Call("<=", (value, high), tree.span), column)
+            return least, most
+        case Call("AND" | "OR" as joint, terms):
+            lows, highs = zip(*(_bounds(term, column) for term in terms), strict=True)
+            closer = joint == "AND"
+            return _joint(lows, closer, max, min), _joint(highs, closer, min, max)
+    return None, None
+
+
+def _joint(
+    bounds: Sequence[str | None],
+    closer: bool,
+    closest: Callable[[Iterable[str]], str],
+    farthest: Callable[[Iterable[str]], str],
+) -> str | None:
+    """The bound of several conditions that are true together, or of which one is."""
+    known = [bound for bound in bounds if bound is not None]
+    if closer:
+        return closest(known) if known else None
+    return farthest(known) if len(known) == len(bounds) else None
 
 
 def _equal_to(tree: Condition, column: Column) -> set[Any] | None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import Column, Partition
-from acidsql.catalog.partition_ranges import NameRanges, chosen, name_ranges
+from acidsql.catalog.partition_ranges import NameRanges, chosen, name_ranges, text_ranges
 from acidsql.catalog.partitions import partition_name
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.pruning import Wanted, ranges_needed
@@ -108,6 +108,73 @@ def tree_of(text: str) -> Condition:
     tree = read_condition(text, tokenize(text))
     assert tree is not None
     return tree
+
+
+BOUNDS = st.text(st.sampled_from("-.09aZé~ü&"), max_size=6)
+VALUES = st.text(st.sampled_from("-./0%:=9aZé~ü&#{\x01"), min_size=1, max_size=7)
+
+
+@given(
+    low=st.none() | BOUNDS,
+    high=st.none() | BOUNDS,
+    values=st.lists(st.one_of(VALUES, BOUNDS.filter(bool)), max_size=30),
+)
+def test_what_lies_between_two_texts_is_in_their_ranges(
+    low: str | None, high: str | None, values: list[str]
+) -> None:
+    """However the name of a value is escaped, and whether a column stands behind it; of other names
+    without escapes none is in them.
+    """
+    ranges = text_ranges(columns(STRING)[0], low, high)
+    assert ranges is not None
+    for value in (*values, *filter(None, (low, high))):
+        is_between = (low is None or low <= value) and (high is None or value <= high)
+        alone = partition_name(["a"], [value])
+        if is_between:
+            assert holds(ranges, alone)
+            assert holds(ranges, partition_name(["a", "b"], [value, "-"]))
+        elif value.isalnum():
+            assert not holds(ranges, alone) or value.startswith(high or "?"), value
+    assert holds(ranges, partition_name(["a"], [""]))
+
+
+@pytest.mark.parametrize("bound", ["a%b", "a/b", "a:b", "a b", "x\x01", "x" * 40])
+def test_bounds_with_escapes_have_no_ranges(bound: str) -> None:
+    """Names are in another order there; and long ones would have many."""
+    assert text_ranges(columns(STRING)[0], bound, None) is None
+
+
+@given(
+    sql=st.sampled_from(
+        (
+            "a > '{0}'", "a <= '{0}' AND b = 1", "a BETWEEN '{0}' AND '{1}'", "'{0}' < a AND a < '{1}'",
+            "a > '{0}' OR a < '{1}'", "(a = '{0}' OR a = '{1}') AND a <> 'x'", "a >= '{0}' AND length(a) > 1",
+            "NOT (a > '{0}')", "a > '{0}' OR b = 1",
+        )
+    ),
+    bounds=st.tuples(BOUNDS.filter(bool), BOUNDS.filter(bool)),
+    values=st.lists(VALUES, min_size=1, max_size=20, unique=True),
+)  # fmt: skip
+def test_a_condition_keeps_what_its_ranges_hold(
+    sql: str, bounds: tuple[str, str], values: list[str]
+) -> None:
+    """Whatever a condition keeps of all partitions lies in its ranges."""
+    text = sql.format(*bounds)
+    types = STRING, INT
+    wanted = Wanted(
+        columns=columns(*types),
+        conditions=(PartitionCondition(sql=text, tree=tree_of(text)),),
+    )
+    every = [
+        Partition(values=(value, number), location=f"/{value}/{number}")
+        for value in values
+        for number in ("1", "2")
+    ]
+    names = [partition_name(["a", "b"], one.values) for one in every]
+    kept = {partition_name(["a", "b"], one.values) for one in wanted.prune(every).kept}
+    assert kept <= set(wanted.chosen(names))
+    if wanted.ranges is not None:
+        assert kept <= set(chosen(wanted.ranges, names))
 
 
 def needed(text: str, *types: HiveType) -> NameRanges | None:

@@ -12,6 +12,7 @@ from acidsql.catalog.model import (
     Partition,
     TableName,
 )
+from acidsql.catalog.partition_ranges import NameRanges
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import (
     AlreadyExistsError,
@@ -28,8 +29,8 @@ DAYS = tuple(f"2024-{month:02d}-{day:02d}" for month in range(1, 4) for day in r
 class Named:
     """Asks for partitions of these names. ``given``: the names it chose from last."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names, self.given = names, list[str]()
+    def __init__(self, names: Sequence[str], ranges: NameRanges | None = None) -> None:
+        self.names, self.ranges, self.given = names, ranges, list[str]()
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         self.given = list(names)
@@ -87,6 +88,9 @@ class CatalogPartitionContract(StoreContract):
         assert catalog.list_partitions(stored, Named([])) == ()
         most = catalog.list_partitions(stored, Named(names[1:]))
         assert most in (added, added[1:])
+        within = Named(names[3:60], ((names[5], names[9]), (names[50], names[55])))
+        asked = catalog.list_partitions(stored, within)
+        assert asked in ((*added[5:9], *added[50:55]), added[3:60])
 
     def test_a_partition_is_added_once(self, catalog: Catalog) -> None:
         """A batch with one that is there adds none."""

@@ -175,7 +175,11 @@ def read_partitions(
 def _asked_for(connection: Connection, table_id: int, among: Among) -> list[int] | None:
     """The ids of partitions in the order of their names; None where it takes less to read all."""
     if isinstance(among, tuple):
-        return _in_ranges(connection, table_id, among)
+        return list(_in_ranges(connection, table_id, among).values())
+    ranges = among.ranges
+    if ranges is not None:
+        named = _in_ranges(connection, table_id, ranges)
+        return [named[name] for name in among.chosen(list(named))]
     named = dict(connection.execute(_NAMES, {"id": table_id}).all())
     if len(named) <= _FEW:
         return None
@@ -183,13 +187,14 @@ def _asked_for(connection: Connection, table_id: int, among: Among) -> list[int]
     return None if len(names) > len(named) // 2 else [named[name] for name in names]
 
 
-def _in_ranges(connection: Connection, table_id: int, among: NameRanges) -> list[int]:
+def _in_ranges(connection: Connection, table_id: int, among: NameRanges) -> dict[str, int]:
+    """The ids by name, in the order of the names."""
     named: dict[str, int] = {}
     for part in batched(among, _RANGES):
         bounds = dict(zip(_BOUNDS, (*chain(*part), *[""] * 2 * (_RANGES - len(part))), strict=True))
         in_ranges = connection.execute(_IN_RANGES, {"id": table_id, **bounds})
         named.update((name, part_id) for name, part_id in in_ranges)
-    return [named[name] for name in sorted(named)]
+    return {name: named[name] for name in sorted(named)}
 
 
 def count_partitions(connection: Connection, table_id: int) -> int:

@@ -35,6 +35,18 @@ CASES: list[tuple[str, Callable[[str, int], bool]]] = [
     ("substr(ds, 1, 1) = 'A'", lambda day, hour: day[:1] == "A"),
     ("length(ds) = hr", lambda day, hour: len(day) == hour),
     ("ds <> '10' AND hr BETWEEN 5 AND 6", lambda day, hour: day != "10" and hour in (5, 6)),
+    ("ds >= '2024-01-01' AND ds < '2024-02'", lambda day, hour: day.startswith("2024-01")),
+    (
+        "ds BETWEEN '10' AND '2024-01-02' AND hr <> 3",
+        lambda day, hour: "10" <= day <= "2024-01-02" and hour != 3,
+    ),
+    ("ds <= 'a'", lambda day, hour: day <= "a"),
+    ("'2024-01-02' <= ds", lambda day, hour: day >= "2024-01-02"),
+    (
+        "(ds > '2024-01-02' AND ds < '9') OR ds < '11'",
+        lambda day, hour: "2024-01-02" < day < "9" or day < "11",
+    ),
+    ("ds > 'b' AND ds < 'a'", lambda day, hour: False),
     ("hr > 100", lambda day, hour: False),
     ("hr > -100", lambda day, hour: True),
     ("ds = 'a/b' OR hr = 3", lambda day, hour: day == "a/b" or hour == 3),
