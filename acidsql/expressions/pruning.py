@@ -474,7 +474,7 @@ class _Values:
         import numpy as np
 
         from acidsql.arrow_arrays import arrow_array
-        from acidsql.catalog.types import arrow_type
+        from acidsql.catalog.arrow_types import arrow_type
         from acidsql.expressions.kernels.comparing import FAILURES
 
         numbers: dict[str, int] = {}

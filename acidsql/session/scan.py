@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from acidsql.acid.ids import ROW_ID_COLUMN, WriteId
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Table, TableName
-from acidsql.catalog.types import ROW_ID_TYPE, arrow_type
+from acidsql.catalog.types import ROW_ID_TYPE
 from acidsql.errors import (
     BindError,
     ExecutionError,

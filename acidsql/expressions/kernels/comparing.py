@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
-from acidsql.catalog.types import HiveType, PrimitiveType, arrow_type
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.vectors.vector import Vector
 

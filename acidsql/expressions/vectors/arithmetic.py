@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from acidsql.expressions.kernels import days, decimals, numbers, rowwise
     from acidsql.expressions.vectors.compiler import Compiler
 else:
-    days, decimals, numbers, rounding, rowwise = map(
-        Kernels, ("days", "decimals", "numbers", "rounding", "rowwise")
-    )
+    days, decimals, numbers, rowwise = map(Kernels, ("days", "decimals", "numbers", "rowwise"))
 
 _MOST_DIGITS = 76
 """The digits that Arrow's largest decimals have."""

@@ -23,8 +23,8 @@ from acidsql.expressions.vectors.vector import Kernels, Vector, applied
 if TYPE_CHECKING:
     from acidsql.expressions.kernels import casting, comparing, numbers, rowwise
 else:
-    casting, comparing, rounding, rowwise = map(
-        Kernels, ("casting", "comparing", "rounding", "rowwise")
+    casting, comparing, numbers, rowwise = map(
+        Kernels, ("casting", "comparing", "numbers", "rowwise")
     )
 
 BINARY = PrimitiveType("binary")
@@ -136,10 +136,6 @@ def by_value(source: HiveType, target: HiveType, ansi: bool) -> Callable[..., An
 # Which values of a batch have lost something to a store cast: ``expressions.losses`` on Arrow.
 
 
-if TYPE_CHECKING:
-    from acidsql.expressions.kernels import casting
-else:
-    losses = Kernels("losses")
 _BIGINT = PrimitiveType("bigint")
 
 
@@ -169,8 +165,8 @@ def lost(loss: Loss, given: Any, stored: Any, types: tuple[HiveType, HiveType]) 
         case Loss.CHANGED if given_type in (FLOAT, DOUBLE):
             if not bits_of(wanted):
                 return casting.became_infinite(given, stored)
-            numbers = as_type(given, given_type, DOUBLE)
-            return casting.other_double(numbers, as_type(stored, wanted, DOUBLE), bits_of(wanted))
+            doubles = as_type(given, given_type, DOUBLE)
+            return casting.other_double(doubles, as_type(stored, wanted, DOUBLE), bits_of(wanted))
         case Loss.CHANGED:
             is_time = given_type in (TIMESTAMP, TIMESTAMP_NTZ)
             whole = as_type(given, given_type, _BIGINT) if is_time else given

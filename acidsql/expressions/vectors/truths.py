@@ -202,13 +202,6 @@ def _looked_up(given: Vector, constants: Sequence[Vector]) -> Callable[[Any], An
 # Values by condition. The first four are ``functions.Compile``.
 
 
-if TYPE_CHECKING:
-    from acidsql.expressions.kernels import comparing
-    from acidsql.expressions.vectors.compiler import Compiler
-else:
-    choosing, comparing = Kernels("choosing"), Kernels("comparing")
-
-
 def case(compiler: Compiler, name: str, given: Sequence[Vector]) -> Vector | None:
     """CASE and IF."""
     if name == "CASE" and any(one.type == VOID for one in given[:-1:2]):

@@ -29,7 +29,7 @@ class Vector:
     literal: Constant | None = None
 
     def run(self, batch: pa.RecordBatch) -> pa.Array:
-        """A value for each row, of the Arrow type of ``type`` (``catalog.types``); a
+        """A value for each row, of the Arrow type of ``type`` (``catalog.arrow_types``); a
         timestamp is a wall clock. NotHere.
         """
         from acidsql.expressions.kernels import comparing

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql import interrupts
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.path_relation import CopiedFiles, FileSource, FileStamp
-from acidsql.catalog.types import HiveType, PrimitiveType, arrow_type
+from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError
 from acidsql.frames.batches import Batches
 from acidsql.frames.copying.pieces import Piece, Source, source_of

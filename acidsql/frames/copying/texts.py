@@ -7,14 +7,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.catalog.types import (
-    CharType,
-    DecimalType,
-    HiveType,
-    PrimitiveType,
-    VarcharType,
-    arrow_type,
-)
+from acidsql.catalog.arrow_types import arrow_type
+from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.values import bits_of
 from acidsql.frames.fitting import MisfitError, fitted
 

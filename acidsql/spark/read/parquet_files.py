@@ -19,13 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
     PRIMITIVES,
     DecimalType,
     HiveType,
     PrimitiveType,
-    arrow_type,
     convertible,
     holds,
     is_text,

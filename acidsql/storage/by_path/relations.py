@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import FileStamp, PathColumn, PathRelation
-from acidsql.catalog.types import arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.urls import absolute
 

@@ -39,8 +39,8 @@ from acidsql.acid.orc_tail import (
 )
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
 from acidsql.arrow_arrays import arrow_array
+from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import arrow_type
 from acidsql.expressions.stores import typed
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel

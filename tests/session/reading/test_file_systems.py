@@ -110,7 +110,7 @@ def test_delete_events_on_s3(far: Session) -> None:
         for file in directory.delete_files
     ]
     footers, reader = Footers(), DeleteEventReader(far.files)
-    events = reader.read(footers.delete_files(far.files, files), None, keep=10)
+    [events] = reader.parts(footers.delete_files(far.files, files), None, keep=10)
     assert (events.write_ids.tolist(), events.bucket_properties.tolist(), events.rows.tolist()) == (
         [1],
         [bucket],
