@@ -4,7 +4,7 @@ text, and partitions by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,8 @@ Listing = Callable[["NameRanges | None"], Iterable[Partition]]
 """Lists the partitions of a table, or those in some ranges of names."""
 _FEW = 8
 """For so many values the store is asked one by one, before all partitions are listed."""
+_MANY = 200
+"""For so many values it is asked at once."""
 
 
 class PartitionIndex:
@@ -47,6 +49,7 @@ class PartitionIndex:
         self._listing = listing
         self._by_values: dict[Values, tuple[Partition, ...]] = {}
         self._is_whole = False
+        self._looks = 0
 
     @classmethod
     def of(cls, table: Table, partitions: Iterable[Partition]) -> PartitionIndex:
@@ -58,13 +61,31 @@ class PartitionIndex:
     def _equal(self, values: Values) -> tuple[Partition, ...]:
         """The partitions of these values, as Hive writes them."""
         if values not in self._by_values and not self._is_whole:
-            few = len(self._by_values) < _FEW
-            among = ranges_with(self.table.partition_columns, values) if few else None
-            if among is None:
-                self._list_all()
-            else:
-                self._by_values[values] = self._listed(among).get(values, ())
+            self._looks += 1
+            self._look_for({values}, at_once=self._looks <= _FEW)
         return self._by_values.get(values, ())
+
+    def look_up(self, many: Iterable[Values]) -> None:
+        """Asks for the partitions of all these texts at once, which ``find`` is to be asked for."""
+        if not self._is_whole:
+            wanted = {canonical(self.table.partition_columns, texts) for texts in many}
+            wanted -= self._by_values.keys()
+            self._look_for(wanted, at_once=len(wanted) <= _MANY)
+
+    def _look_for(self, wanted: Collection[Values], *, at_once: bool) -> None:
+        """Lists the partitions of these values; all, if they are not to be asked for ``at_once`` or
+        may have any name.
+        """
+        among: set[tuple[str, str]] = set()
+        for values in wanted if at_once else ():
+            ranges = ranges_with(self.table.partition_columns, values)
+            at_once = at_once and ranges is not None
+            among.update(ranges or ())
+        if not at_once:
+            self._list_all()
+        elif wanted:
+            listed = self._listed(tuple(sorted(among)))
+            self._by_values |= {values: listed.get(values, ()) for values in wanted}
 
     def _list_all(self) -> None:
         self._by_values, self._is_whole = self._listed(None), True
@@ -128,22 +149,30 @@ def _canonical(column: Column, text: str) -> str:
     return text if value is None else partition_text(value) or DEFAULT_PARTITION
 
 
-def by_values(table: Table, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
+def by_values(
+    table: Table, rows: pa.Table, expect: Callable[[list[Values]], object] | None = None
+) -> Iterator[tuple[Values, pa.Table]]:
     """The rows of each partition, without the partition columns (``key_names``); all rows of a
-    table that has none.
+    table that has none. ``expect``: is told all values of these before the first rows come.
     """
     keys = key_names(table)
     if keys:
-        yield from by_texts(rows.select(keys), rows.drop_columns(keys))
+        yield from by_texts(rows.select(keys), rows.drop_columns(keys), expect)
     else:
         yield (), rows
 
 
-def by_texts(keys: pa.Table, rows: pa.Table) -> Iterator[tuple[Values, pa.Table]]:
-    """The rows of each combination of the texts in ``keys``, which has as many rows."""
+def by_texts(
+    keys: pa.Table, rows: pa.Table, expect: Callable[[list[Values]], object] | None = None
+) -> Iterator[tuple[Values, pa.Table]]:
+    """The rows of each combination of the texts in ``keys``, which has as many rows; ``expect`` as
+    above.
+    """
     if not keys.num_rows:
         return
     numbers, values = numbered(keys)
+    if expect is not None:
+        expect(values)
     if len(values) == 1:
         yield values[0], rows
         return

@@ -282,8 +282,10 @@ class Visibility(Protocol):
     def confirm(self) -> None: ...
 
 
-_FEW = 8
-"""How many partitions are looked up by their names; more are listed with all others."""
+_FEW, _SOME = 8, 500
+"""How many partitions are looked up one by one, and how many by their names together; more are
+listed with all others.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -462,11 +464,14 @@ class Snapshots:
                 now.statistics if now is not None and _identity(now) == _identity(table) else {}
             ]
         else:
-            if len(partitions) <= _FEW:
-                names = [name_of(table, p) for p in partitions]
+            from acidsql.catalog.partition_ranges import ranges_of
+
+            names = [name_of(table, p) for p in partitions]
+            if len(names) <= _FEW:
                 stored = [self._catalog.find_partition(table, name) for name in names]
             else:
-                stored = [*self._catalog.list_partitions(table)]
+                among = ranges_of(names) if len(names) <= _SOME else None
+                stored = [*self._catalog.list_partitions(table, among)]
             known = {p.values: p for p in stored if p is not None}
             statistics = [
                 known[p.values].statistics if p.values in known else {} for p in partitions

@@ -103,9 +103,7 @@ def write_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written:
     if not rows.num_rows and not target.overwrite:
         return Written(partitions=target.sure)
     files = [
-        f
-        for values, part in by_values(target.table, rows)
-        for f in inserted_files(target.at(values), part)
+        f for part_target, part in target.parts(rows) for f in inserted_files(part_target, part)
     ]
     return write_files(io, target, files, Written(inserted=rows.num_rows))
 
@@ -115,9 +113,7 @@ def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
     an id comes twice.
     """
     files = [
-        f
-        for values, part in by_values(target.table, changed)
-        for f in updated_files(target.at(values), part)
+        f for part_target, part in target.parts(changed) for f in updated_files(part_target, part)
     ]
     return write_files(io, target, files, Written(updated=changed.num_rows))
 
@@ -125,9 +121,7 @@ def write_update(io: FileIO, target: WriteTarget, changed: pa.Table) -> Written:
 def write_delete(io: FileIO, target: WriteTarget, dead_rows: pa.Table) -> Written:
     """Writes a DELETE, given the id columns of the rows. CardinalityError if an id comes twice."""
     files = [
-        f
-        for values, part in by_values(target.table, dead_rows)
-        for f in deleted_files(target.at(values), part)
+        f for part_target, part in target.parts(dead_rows) for f in deleted_files(part_target, part)
     ]
     written = write_files(io, target, files, Written(deleted=dead_rows.num_rows))
     return replace(written, returned=old_rows(target, dead_rows)) if target.returns else written
@@ -267,8 +261,8 @@ def write_plain_rows(io: FileIO, target: WriteTarget, rows: pa.Table) -> Written
     """
     with staging(io, target) as directory:
         files = [
-            stage_plain_file(io, target.at(key), directory, bucket, values)
-            for key, part in by_values(target.table, rows)
+            stage_plain_file(io, part_target, directory, bucket, values)
+            for part_target, part in target.parts(rows)
             for bucket, values in bucket_order(target.table, row_values(part, target.table.columns))
         ]
         directories = take_in(target, files)

@@ -4,6 +4,7 @@ pyspark here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -71,6 +72,16 @@ class WriteTarget:
         """
         index = self.partition_index
         return self if index is None else replace(self, partition=index.find(values))
+
+    def parts(self, rows: pa.Table) -> Iterator[tuple[WriteTarget, pa.Table]]:
+        """The rows of each partition, without their texts, and the target of these; all rows of a
+        table without partitions.
+        """
+        from acidsql.storage.partitions import by_values
+
+        index = self.partition_index
+        for values, part in by_values(self.table, rows, index.look_up if index else None):
+            yield self.at(values), part
 
     def at_partition(self, partition: Partition | None) -> WriteTarget:
         return self if partition is None else replace(self, partition=partition)

@@ -15,7 +15,6 @@ from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
 from acidsql.lazy_dataclass import dataclass
 from acidsql.storage.events.row_ids import row_ids
-from acidsql.storage.partitions import by_values
 from acidsql.storage.write.driver_writer import bucket_order, row_values
 from acidsql.storage.write.target import WriteTarget
 
@@ -46,8 +45,8 @@ class Touching:
 
 def by_new_rows(target: WriteTarget, rows: pa.Table, clause: int = 0) -> Iterator[Touched]:
     """What an INSERT touches; its rows are those that ``driver_writer.write_rows`` takes."""
-    for values, part in by_values(target.table, rows):
-        partition = target.at(values).partition
+    for part_target, part in target.parts(rows):
+        partition = part_target.partition
         for bucket, of_bucket in bucket_order(target.table, row_values(part, target.table.columns)):
             known = int(bucket) if target.table.bucketing is not None else None
             yield Touched(clause=clause, partition=partition, bucket=known, rows=len(of_bucket))
@@ -57,8 +56,8 @@ def by_changes(target: WriteTarget, rows: pa.Table, clause: int = 0) -> Iterator
     """What an UPDATE or DELETE touches; its rows are those that ``driver_writer.write_update``
     takes.
     """
-    for values, part in by_values(target.table, rows) if rows.num_rows else ():
-        partition = target.at(values).partition
+    for part_target, part in target.parts(rows) if rows.num_rows else ():
+        partition = part_target.partition
         buckets = bucket_ids(row_ids(part).bucket_properties)
         for bucket, count in zip(*np.unique(buckets, return_counts=True), strict=True):
             yield Touched(clause=clause, partition=partition, bucket=int(bucket), rows=int(count))
