@@ -7,14 +7,14 @@ import org.apache.hadoop.hdfs.MiniDFSNNTopology;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
- * Two name nodes and a data node of a mini cluster in one process: MiniHdfs FOLDER [KEY=VALUE ..].
+ * Two name nodes and a data node of a mini cluster in one process: MiniHdfs FOLDER NAME [KEY=VALUE ..].
  * Prints "ready A B", the name nodes' ports; then does what each line of its input says, and prints "done" or "failed ..".
  * It ends when its input does.
  */
 public class MiniHdfs {
   public static void main(String[] arguments) throws Exception {
     Configuration conf = new Configuration();
-    for (int i = 1; i < arguments.length; i++) {
+    for (int i = 2; i < arguments.length; i++) {
       String[] pair = arguments[i].split("=", 2);
       conf.set(pair[0], pair[1]);
     }
@@ -22,7 +22,7 @@ public class MiniHdfs {
     MiniDFSNNTopology topology =
         new MiniDFSNNTopology()
             .addNameservice(
-                new MiniDFSNNTopology.NSConf("sites")
+                new MiniDFSNNTopology.NSConf(arguments[1])
                     .addNN(new MiniDFSNNTopology.NNConf("nn1"))
                     .addNN(new MiniDFSNNTopology.NNConf("nn2")));
     MiniDFSCluster cluster =

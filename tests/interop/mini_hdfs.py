@@ -15,19 +15,24 @@ from tests.kdc import REALM, Kdc
 
 MAIN = Path(__file__).with_name("MiniHdfs.java")
 NAME = "sites"
-"""The logical name; ``MiniHdfs.java`` knows it, too."""
+"""The logical name, if no other is given. A Java process keeps to the cluster whose name it has met
+first.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiniHdfs:
     """``ports``: the name nodes'; ``conf``: the folder that is HADOOP_CONF_DIR."""
 
+    name: str
     process: subprocess.Popen[str]
     ports: tuple[int, int]
     conf: Path
     settings: Mapping[str, str]
 
-    url = f"hdfs://{NAME}"
+    @property
+    def url(self) -> str:
+        return f"hdfs://{self.name}"
 
     def tell(self, command: str) -> None:
         """Has it do one of: ``active N``, ``kill N``, ``start N`` (a name node, as a standby),
@@ -42,25 +47,26 @@ class MiniHdfs:
 
 
 @contextmanager
-def mini_hdfs(folder: Path, kdc: Kdc | None = None) -> Iterator[MiniHdfs]:
+def mini_hdfs(folder: Path, kdc: Kdc | None = None, *, name: str = NAME) -> Iterator[MiniHdfs]:
     """The cluster until the end of the block. ``kdc``: of its realm; all who come have to show a
     ticket, and what goes to and from the data node is signed.
     """
     asked = {} if kdc is None else _asking(kdc)
     options = [f"{name}={value}" for name, value in asked.items()]
     java = [] if kdc is None else [f"-Djava.security.krb5.conf={kdc.configuration}"]
-    with mini_cluster(MAIN, folder, str(folder / "data"), *options, java_options=java) as (
+    with mini_cluster(MAIN, folder, str(folder / "data"), name, *options, java_options=java) as (
         process,
         words,
     ):
         first, second = map(int, words)
-        settings = _settings(first, second) | {
+        settings = _settings(name, first, second) | {
             key: asked[key] for key in _OF_CLIENTS if key in asked
         }
         yield MiniHdfs(
+            name=name,
             process=process,
             ports=(first, second),
-            conf=_conf(folder / "conf", settings),
+            conf=_conf(folder / "conf", name, settings),
             settings=settings,
         )
 
@@ -90,15 +96,15 @@ def _asking(kdc: Kdc) -> dict[str, str]:
     }
 
 
-def _settings(first: int, second: int) -> dict[str, str]:
+def _settings(name: str, first: int, second: int) -> dict[str, str]:
     """What a client needs. It looks for an active name node for some seconds, not for minutes."""
     proxies = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
     return {
-        "dfs.nameservices": NAME,
-        f"dfs.ha.namenodes.{NAME}": "nn1,nn2",
-        f"dfs.namenode.rpc-address.{NAME}.nn1": f"localhost:{first}",
-        f"dfs.namenode.rpc-address.{NAME}.nn2": f"localhost:{second}",
-        f"dfs.client.failover.proxy.provider.{NAME}": proxies,
+        "dfs.nameservices": name,
+        f"dfs.ha.namenodes.{name}": "nn1,nn2",
+        f"dfs.namenode.rpc-address.{name}.nn1": f"localhost:{first}",
+        f"dfs.namenode.rpc-address.{name}.nn2": f"localhost:{second}",
+        f"dfs.client.failover.proxy.provider.{name}": proxies,
         "dfs.client.failover.max.attempts": "10",
         "dfs.client.failover.sleep.base.millis": "100",
         "dfs.client.failover.sleep.max.millis": "400",
@@ -106,10 +112,10 @@ def _settings(first: int, second: int) -> dict[str, str]:
     }
 
 
-def _conf(folder: Path, settings: Mapping[str, str]) -> Path:
+def _conf(folder: Path, name: str, settings: Mapping[str, str]) -> Path:
     folder.mkdir()
     core = {key: value for key, value in settings.items() if key.startswith("hadoop.")}
-    write_settings(folder / "core-site.xml", core | {"fs.defaultFS": f"hdfs://{NAME}"})
+    write_settings(folder / "core-site.xml", core | {"fs.defaultFS": f"hdfs://{name}"})
     hdfs = {key: value for key, value in settings.items() if key not in core}
     write_settings(folder / "hdfs-site.xml", hdfs)
     return folder
