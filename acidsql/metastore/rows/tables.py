@@ -106,12 +106,12 @@ def change_constraints(connection: Connection, before: Table, after: Table) -> N
     left = {one.name for one in after.constraints}
     if gone := known - left:
         # one of another table that refers to this one may have the same name
-        about = (_KEY.PARENT_TBL_ID == after.table_id) & (_KEY.CONSTRAINT_TYPE != _FOREIGN_KEY)
-        own = or_(_KEY.CHILD_TBL_ID == after.table_id, about)
-        connection.execute(delete(KEY_CONSTRAINTS).where(own, _KEY.CONSTRAINT_NAME.in_(gone)))
+        about = (_K.PARENT_TBL_ID == after.table_id) & (_K.CONSTRAINT_TYPE != _FOREIGN_KEY)
+        own = or_(_K.CHILD_TBL_ID == after.table_id, about)
+        connection.execute(delete(KEY_CONSTRAINTS).where(own, _K.CONSTRAINT_NAME.in_(gone)))
     added = tuple(one for one in after.constraints if one.name not in known)
     if added:
-        cd_id = connection.execute(_CONSTRAINED_IDS, {"id": after.table_id}).one().CD_ID
+        cd_id = connection.execute(_IDS, {"id": after.table_id}).one().CD_ID
         insert_constraints(connection, replace(after, constraints=added), after.table_id, cd_id)
 
 
@@ -237,20 +237,22 @@ def _reference(
     )
 
 
-_KEY = KEY_CONSTRAINTS.c
-_CONSTRAINED = bindparam("id", type_=BigInteger)
+_ID = bindparam("id", type_=BigInteger)
+_K = KEY_CONSTRAINTS.c
+_IDS = (
+    select(SDS.c.SD_ID, SDS.c.CD_ID)
+    .join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID)
+    .where(TBLS.c.TBL_ID == _ID)
+)
 _OF_TABLE = (
     select(KEY_CONSTRAINTS)
     .where(
         or_(
-            _KEY.CHILD_TBL_ID == _CONSTRAINED,
-            (_KEY.PARENT_TBL_ID == _CONSTRAINED) & (_KEY.CONSTRAINT_TYPE != bindparam("foreign")),
+            _K.CHILD_TBL_ID == _ID,
+            (_K.PARENT_TBL_ID == _ID) & (_K.CONSTRAINT_TYPE != bindparam("foreign")),
         )
     )
-    .order_by(_KEY.CONSTRAINT_TYPE, _KEY.CONSTRAINT_NAME, _KEY.POSITION)
-)
-_CONSTRAINED_IDS = (
-    select(SDS.c.CD_ID).join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID).where(TBLS.c.TBL_ID == _CONSTRAINED)
+    .order_by(_K.CONSTRAINT_TYPE, _K.CONSTRAINT_NAME, _K.POSITION)
 )
 _TABLE = (
     select(TBLS.c.TBL_ID, SDS.c.CD_ID)
@@ -261,16 +263,16 @@ _TABLE = (
 _NAME_OF_TABLE = (
     select(DBS.c.NAME, TBLS.c.TBL_NAME)
     .join(DBS, DBS.c.DB_ID == TBLS.c.DB_ID)
-    .where(TBLS.c.TBL_ID == _CONSTRAINED)
+    .where(TBLS.c.TBL_ID == _ID)
 )
 _COLUMN_NAMES = (
     select(COLUMNS_V2.c.COLUMN_NAME)
-    .where(COLUMNS_V2.c.CD_ID == _CONSTRAINED)
+    .where(COLUMNS_V2.c.CD_ID == _ID)
     .order_by(COLUMNS_V2.c.INTEGER_IDX)
 )
 _KEY_NAMES = (
     select(PARTITION_KEYS.c.PKEY_NAME)
-    .where(PARTITION_KEYS.c.TBL_ID == _CONSTRAINED)
+    .where(PARTITION_KEYS.c.TBL_ID == _ID)
     .order_by(PARTITION_KEYS.c.INTEGER_IDX)
 )
 
@@ -513,8 +515,6 @@ def _format(kind: TableKind, storage: Storage) -> tuple[FileFormat, Storage | No
     return (FileFormat.ORC, None) if kind is TableKind.VIEW else recognized(storage)
 
 
-_ID = bindparam("id", type_=BigInteger)
-_K = KEY_CONSTRAINTS.c
 _HEAD = (
     select(
         TBLS,
@@ -531,11 +531,6 @@ _HEAD = (
     .join(SDS, SDS.c.SD_ID == TBLS.c.SD_ID)
     .join(SERDES, SERDES.c.SERDE_ID == SDS.c.SERDE_ID)
     .where(DBS.c.NAME == bindparam("database"), TBLS.c.TBL_NAME == bindparam("table"))
-)
-_IDS = (
-    select(SDS.c.SD_ID, SDS.c.CD_ID)
-    .join(TBLS, TBLS.c.SD_ID == SDS.c.SD_ID)
-    .where(TBLS.c.TBL_ID == _ID)
 )
 _PARAMS = (
     select(TABLE_PARAMS.c.PARAM_KEY, TABLE_PARAMS.c.PARAM_VALUE)
