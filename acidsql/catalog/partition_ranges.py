@@ -98,19 +98,18 @@ def text_ranges(column: Column, low: str | None, high: str | None) -> NameRanges
     be, or a slash stands behind a value.
     """
     start = f"{escaped(column.name)}="
-    for bound in (low or "", high or ""):
-        if escaped(bound) != bound or any(char <= "%" for char in bound):
-            return None
-    begin = start + (low or "")
-    end = start[:-1] + _behind(start[-1]) if high is None else start + high + _BEHIND_SLASH
-    ranges = [(begin, end), *ranges_of([start + DEFAULT_PARTITION])]
-    ranges.append((start + DEFAULT_PARTITION + _SLASH, start + DEFAULT_PARTITION + _BEHIND_SLASH))
-    for position in range(len(low or "")):  # greater, and escaped there
-        prefix = start + (low or "")[:position]
+    least, most = low or "", high or ""
+    if any(escaped(bound) != bound or any(c <= "%" for c in bound) for bound in (least, most)):
+        return None
+    empty = start + DEFAULT_PARTITION
+    end = start[:-1] + _behind(start[-1]) if high is None else start + most + _BEHIND_SLASH
+    ranges = [(start + least, end), *ranges_of([empty]), (empty + _SLASH, empty + _BEHIND_SLASH)]
+    for position in range(len(least)):  # greater, and escaped there
+        prefix = start + least[:position]
         ranges.append((prefix + "%", prefix + _behind("%")))
-    for position, char in enumerate(high or ""):  # less, as it ends there
-        if char < _SLASH:
-            prefix = start + (high or "")[:position]
+    for position, char in enumerate(most):
+        if char < _SLASH:  # less, as it ends there
+            prefix = start + most[:position]
             ranges.append((prefix + _SLASH, prefix + _BEHIND_SLASH))
     return tuple(ranges) if len(ranges) <= MOST_VALUES else None
 

@@ -1,4 +1,4 @@
-"""SHOW and ABORT TRANSACTIONS, and SHOW TRANSACTION: what became of one of them."""
+"""SHOW and ABORT TRANSACTIONS, SHOW TRANSACTION (what became of one of them), and SHOW LOCKS."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -102,9 +102,9 @@ def _predicates(part: Condition, table: Table, alias: str) -> Iterator[Predicate
     match part:
         case Call("=" | "<" | "<=" | ">" | ">=" as sign, (left, right)):
             yield from _comparison(sign, left, right, table, alias)
-        case Call("BETWEEN", (value, low, high)):
-            yield from _comparison(">=", value, low, table, alias)
-            yield from _comparison("<=", value, high, table, alias)
+        case Call("BETWEEN"):
+            for side in conjuncts(_compared(part)):
+                yield from _predicates(side, table, alias)
         case Call("IN" | "OR"):
             if (membership := one_of(part, table, alias)) is not None:
                 yield Predicate(column=membership[0].name, op=Comparison.IN, values=membership[1])
@@ -341,18 +341,25 @@ def _ranges_between(
     first = columns[0]
     if first.type != STRING:
         return None
-    lows, highs = zip(*(_bounds(condition.tree, first) for condition in conditions), strict=True)
-    low, high = _joint(lows, True, max, min), _joint(highs, True, min, max)
+    low, high = _closest(_bounds(condition.tree, first) for condition in conditions)
     return None if low is None and high is None else text_ranges(first, low, high)
 
 
 _Bounds = tuple[str | None, str | None]
+"""The least and the greatest text; None for one that is not known."""
+
+
+def _closest(bounds: Iterable[_Bounds]) -> _Bounds:
+    """The bounds of conditions that are true together."""
+    lows, highs = zip(*bounds, strict=True)
+    return (
+        max((low for low in lows if low is not None), default=None),
+        min((high for high in highs if high is not None), default=None),
+    )
 
 
 def _bounds(tree: Condition, column: Column) -> _Bounds:
-    """The least and the greatest text that a column has wherever a condition is true; None for one
-    that is not known.
-    """
+    """The bounds of a column wherever a condition is true."""
     match tree:
         case Call("<" | "<=" | ">" | ">=" | "=" as sign, (Constant() as one, ColumnRef() as ref)):
             return _bounds(Call(_MIRROR[sign], (ref, one), tree.span), column)
@@ -360,28 +367,21 @@ def _bounds(tree: Condition, column: Column) -> _Bounds:
             "<" | "<=" | ">" | ">=" | "=" as sign, (ColumnRef(parts), Constant(str(text), kind))
         ) if parts[-1] == column.name and kind == STRING:
             return None if sign[0] == "<" else text, None if sign[0] == ">" else text
-        case Call("BETWEEN", (value, low, high)):
-            least, _ = _bounds(Call(">=", (value, low), tree.span), column)
-            _, most = _bounds(Call("<=", (value, high), tree.span), column)
-            return least, most
-        case Call("AND" | "OR" as joint, terms):
+        case Call("BETWEEN"):
+            return _bounds(_compared(tree), column)
+        case Call("AND", terms):
+            return _closest(_bounds(term, column) for term in terms)
+        case Call("OR", terms):
             lows, highs = zip(*(_bounds(term, column) for term in terms), strict=True)
-            closer = joint == "AND"
-            return _joint(lows, closer, max, min), _joint(highs, closer, min, max)
+            return None if None in lows else min(lows), None if None in highs else max(highs)
     return None, None
 
 
-def _joint(
-    bounds: Sequence[str | None],
-    closer: bool,
-    closest: Callable[[Iterable[str]], str],
-    farthest: Callable[[Iterable[str]], str],
-) -> str | None:
-    """The bound of several conditions that are true together, or of which one is."""
-    known = [bound for bound in bounds if bound is not None]
-    if closer:
-        return closest(known) if known else None
-    return farthest(known) if len(known) == len(bounds) else None
+def _compared(between: Call) -> Call:
+    """A BETWEEN as its two comparisons."""
+    value, low, high = between.arguments
+    sides = Call(">=", (value, low), between.span), Call("<=", (value, high), between.span)
+    return Call("AND", sides, between.span)
 
 
 def _equal_to(tree: Condition, column: Column) -> set[Any] | None:
@@ -536,9 +536,8 @@ class _Judge:
                 return _negated(_largest([_negated(self.answers(term)) for term in terms]))
             case Call("NOT", (term,)):
                 return _negated(self.answers(term))
-            case Call("BETWEEN", (value, low, high)):
-                bounds = Call(">=", (value, low), tree.span), Call("<=", (value, high), tree.span)
-                return self.answers(Call("AND", bounds, tree.span))
+            case Call("BETWEEN"):
+                return self.answers(_compared(tree))
         if tree not in self.known:
             self.known[tree] = self.leaf(tree)
         return self.known[tree]

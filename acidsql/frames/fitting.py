@@ -1,4 +1,5 @@
-"""Values of a frame as a column of a table takes them: each must come back from there as it was.
+"""Which columns of a frame are which of a table, and its values as these take them: each must come
+back from there as it was.
 
 An integer of 64 bits goes to an INT if it is small enough, a date with a time of day 00:00 to a
 DATE, 0.5 to a FLOAT; 0.1 does not. What is of another kind, text for a number, is refused whatever

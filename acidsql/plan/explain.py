@@ -13,7 +13,7 @@ from acidsql.catalog.model import Column, ForeignTable, Partition, SparkRelation
 from acidsql.catalog.partition_ranges import Among
 from acidsql.catalog.partitions import partition_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import Pruning, Wanted
+from acidsql.expressions.pruning import Pruning
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import SparkAtHand, engines
@@ -122,9 +122,7 @@ class ReadPartitions:
         return self.catalog.count_partitions(table) if known is None else len(known)
 
     def pruned(self, read: BoundRead) -> Pruning:
-        wanted = Wanted(
-            columns=read.table.partition_columns, conditions=read.partition_filter, ansi=self.ansi
-        )
+        wanted = read.wanted(ansi=self.ansi)
         among = wanted.among
         key = read.table.name, among
         if key not in self.listed:

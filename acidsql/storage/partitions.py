@@ -5,6 +5,7 @@ text, and partitions by them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,15 +77,15 @@ class PartitionIndex:
         """Lists the partitions of these values; all, if they are not to be asked for ``at_once`` or
         may have any name.
         """
-        among: set[tuple[str, str]] = set()
-        for values in wanted if at_once else ():
-            ranges = ranges_with(self.table.partition_columns, values)
-            at_once = at_once and ranges is not None
-            among.update(ranges or ())
-        if not at_once:
+        if not wanted:
+            return
+        columns = self.table.partition_columns
+        among = [ranges_with(columns, values) for values in wanted] if at_once else []
+        known = [ranges for ranges in among if ranges is not None]
+        if len(known) < len(wanted):
             self._list_all()
-        elif wanted:
-            listed = self._listed(tuple(sorted(among)))
+        else:
+            listed = self._listed(tuple(sorted(set(chain(*known)))))
             self._by_values |= {values: listed.get(values, ()) for values in wanted}
 
     def _list_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Locks as data: which stand in whose way, and the queue they wait in."""
+"""Locks: which stand in whose way, the queue they wait in, and who waits there."""
 
 from __future__ import annotations
 

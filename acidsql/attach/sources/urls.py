@@ -1,4 +1,5 @@
-"""The URL of a metastore's database: ``postgresql://hive@host/metastore?table=sales.orders``.
+"""The URLs of a metastore's database (``postgresql://hive@host/metastore?table=sales.orders``) and,
+below, of its service.
 
 Behind the question mark stand ``table``, which says Hive's name of the table, and options of the
 driver. The password is used and never shown or kept: what is on record has none, and who

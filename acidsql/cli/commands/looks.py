@@ -1,4 +1,4 @@
-"""Commands that say how rows are shown."""
+"""Commands that say how rows are shown, and that walk through their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons and the logic of true, false and NULL."""
+"""Comparisons, the logic of true, false and NULL, and values by condition."""
 
 from __future__ import annotations
 

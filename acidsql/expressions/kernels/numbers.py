@@ -1,5 +1,5 @@
-"""Arithmetic. ``strict`` is acidsql.ansi: overflow and division by zero are errors there, which
-Spark shall raise.
+"""Arithmetic and rounding. ``strict`` is acidsql.ansi: overflow and division by zero are errors
+there, which Spark shall raise.
 """
 
 from __future__ import annotations

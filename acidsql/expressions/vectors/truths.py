@@ -1,4 +1,6 @@
-"""Comparisons and logic: to what type the sides are brought, and which of them are understood."""
+"""Comparisons, logic and values by condition: to what type the sides are brought, and which of them
+are understood.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ target is writable.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import field
 from enum import StrEnum
@@ -13,7 +14,7 @@ from acidsql.catalog.model import Column, SparkRelation, Table, TableName
 from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import Predicate
+from acidsql.expressions.pruning import Predicate, Wanted
 from acidsql.expressions.query_text import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
 from acidsql.lazy_dataclass import dataclass
@@ -49,6 +50,11 @@ class BoundRead:
     predicates: tuple[Predicate, ...] = ()
     partition_filter: tuple[PartitionCondition, ...] = ()
     condition: Condition | None = field(default=None, compare=False, repr=False)
+
+    def wanted(self, *, ansi: bool, zone: str = "", now: datetime.datetime | None = None) -> Wanted:
+        """The partitions of the table that the statement may need; see ``Wanted``."""
+        columns, conditions = self.table.partition_columns, self.partition_filter
+        return Wanted(columns=columns, conditions=conditions, ansi=ansi, zone=zone, now=now)
 
 
 def bound_reads(reads: Iterable[Read]) -> tuple[BoundRead, ...]:

@@ -11,7 +11,6 @@ from acidsql.catalog.model import TableKind
 from acidsql.catalog.types import HiveType
 from acidsql.errors import FormatError, InterfaceError
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.pruning import Wanted
 from acidsql.files.fileio import FileIO
 from acidsql.lazy_dataclass import dataclass
 from acidsql.plan.engines import QUICKER, TOO_HEAVY, engines
@@ -203,13 +202,9 @@ class Driver:
         """
         if not read.table.partition_columns:
             return snapshots.take(read.table)
-        wanted = Wanted(
-            columns=read.table.partition_columns,
-            conditions=read.partition_filter,
-            ansi=self.settings.flag("acidsql.ansi"),
-            zone=meaning.zone if meaning else "",
-            now=meaning.now if meaning else None,
-        )
+        ansi = self.settings.flag("acidsql.ansi")
+        zone, now = (meaning.zone, meaning.now) if meaning else ("", None)
+        wanted = read.wanted(ansi=ansi, zone=zone, now=now)
         listed = snapshots.partitions(read.table, wanted.among)
         return snapshots.take(read.table, wanted.prune(listed).kept)
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, Partition, TableKind
-from acidsql.expressions.pruning import Wanted
 from acidsql.planner.bind.bound import BoundQuery, BoundRead
 from acidsql.run.flow import Figures
 from acidsql.run.resources import Resources
@@ -88,15 +87,11 @@ class Queries:
         """The partitions that can hold rows the query needs; what the planner cannot tell by itself
         is put to Spark.
         """
-        columns = read.table.partition_columns
-        wanted = Wanted(
-            columns=columns,
-            conditions=read.partition_filter,
-            ansi=self._settings.flag("acidsql.ansi"),
-        )
+        wanted = read.wanted(ansi=self._settings.flag("acidsql.ansi"))
         pruning = wanted.prune(snapshots.partitions(read.table, wanted.among))
-        few = len(pruning.kept) <= 1
-        return pruning.kept if few else self.meeting(columns, pruning.kept, pruning.undecided)
+        if len(pruning.kept) <= 1:
+            return pruning.kept
+        return self.meeting(read.table.partition_columns, pruning.kept, pruning.undecided)
 
     def meeting(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -57,11 +56,9 @@ def take_over() -> Callable[[], object] | None:
 
 
 def running_session_if_any() -> SparkSession | None:
-    """``running_session``, which does not import pyspark to find that there is none. One that
-    belongs to the process this one was forked from is none: two must not talk over one connection.
+    """``running_session``. One that belongs to the process this one was forked from is none: two
+    must not talk over one connection.
     """
-    if "pyspark" not in sys.modules:
-        return None
     try:
         check_own_process()
     except InterfaceError:

@@ -77,7 +77,7 @@ def _looks_elsewhere(
 
 
 def _spark_of_process() -> SparkSession | None:
-    """``jvm.running_session_if_any``, of which nothing is loaded where there can be none."""
+    """``jvm.running_session_if_any``; nothing is imported to find that there can be none."""
     return jvm.running_session_if_any() if "pyspark" in sys.modules else None
 
 
