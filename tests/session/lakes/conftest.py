@@ -5,6 +5,8 @@ no Spark yet.
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -17,6 +19,7 @@ from acidsql.session import Session
 from acidsql.spark import jvm
 from acidsql.spark_release import installed_release, release_text
 from tests.conftest import INTERPRETED, SPARK_CONF
+from tests.spark_packages import spark_packages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("lakes")
     settings = {
         **SPARK_CONF,
-        "spark.jars.packages": ",".join(PACKAGES),
+        **spark_packages(home, *PACKAGES),
         "spark.sql.extensions": ",".join(EXTENSIONS),
         "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.ice.type": "hadoop",
@@ -85,7 +88,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     try:
         started = builder.getOrCreate()
     except PySparkRuntimeError as error:
-        pytest.skip(f"the jars of Iceberg and Delta cannot be had: {error}")
+        reason = f"the jars of Iceberg and Delta cannot be had: {error}"
+    else:
+        reason = ""
+    if reason:
+        with warnings.catch_warnings():  # pyspark leaves a pipe to the Java that ended
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+        pytest.skip(reason)
     yield started
     started.stop()
 

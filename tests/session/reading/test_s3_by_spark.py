@@ -15,6 +15,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from tests.conftest import SPARK_CONF
 from tests.spark.stores import BUCKET, S3Server
+from tests.spark_packages import spark_packages
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,7 +56,7 @@ print("TOLD " + json.dumps(told))
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.timeout(900)
-def test_large_writes_by_hadoops_driver(s3: S3Server, warehouse: Path) -> None:
+def test_large_writes_by_hadoops_driver(s3: S3Server, warehouse: Path, tmp_path: Path) -> None:
     """Changes, a compaction and tables of other formats, by Spark's tasks, which are told where S3
     is by acidsql's own settings, and their credentials by the environment.
     """
@@ -63,7 +64,7 @@ def test_large_writes_by_hadoops_driver(s3: S3Server, warehouse: Path) -> None:
     hadoop = jar.stem.rpartition("-")[2]
     conf = {
         **SPARK_CONF,
-        "spark.jars.packages": f"org.apache.hadoop:hadoop-aws:{hadoop}",
+        **spark_packages(tmp_path, f"org.apache.hadoop:hadoop-aws:{hadoop}"),
     }
     given = json.dumps([str(warehouse), f"s3://{BUCKET}", s3.settings, conf])
     done = subprocess.run(
