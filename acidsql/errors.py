@@ -29,8 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
-from acidsql.lazy_dataclass import dataclass
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import dataclass, pattern
 from acidsql.passwords import without_passwords
 
 _LONE_SURROGATE = pattern("[\ud800-\udfff]")

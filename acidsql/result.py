@@ -13,7 +13,7 @@ from acidsql.catalog.model import TableName
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import DataError, InterfaceError, LossWarning, Warning
 from acidsql.expressions.losses import Lost
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.plan.operators import Ran
 
 if TYPE_CHECKING:

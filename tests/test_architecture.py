@@ -68,7 +68,7 @@ def test_rooms_list_all_files_that_they_have() -> None:
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("module", ["acidsql.storage.write.finish", "acidsql.files.attempts"])
+@pytest.mark.parametrize("module", ["acidsql.storage.write.finish", "acidsql.files.parallel"])
 def test_workers_import_little(module: str) -> None:
     """What Spark's workers unpickle to finish a file: at most 30 modules of ours, nothing of the
     front end.

@@ -15,7 +15,7 @@ HEAVY = (
 )  # fmt: skip
 ROOMS = (
     "acidsql.plan.explain", "acidsql.dry_run", "acidsql.parser.parse_table", "acidsql.planner.bind.ddl", "acidsql.ddl.commands",
-    "acidsql.planner.bind.merging", "acidsql.planner.bind.transactions", "acidsql.run.driver.merges", "acidsql.run.spark.merge", "acidsql.run.spark.touched",
+    "acidsql.planner.bind.merging", "acidsql.planner.bind.transactions", "acidsql.run.driver.merges", "acidsql.run.spark.merge", "acidsql.run.spark.merge_job",
 )  # fmt: skip
 CATALOG = ("acidsql.planner.bind.ddl", "acidsql.ddl.commands")
 ENTERED = {

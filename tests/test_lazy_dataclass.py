@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 import acidsql
-from acidsql.lazy_dataclass import dataclass as ours
+from acidsql.lazy import dataclass as ours
 
 OPTIONS: tuple[dict[str, bool], ...] = (
     {},

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import pattern
 
 
 def test_it_is_compiled_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acidsql.errors import BindError, Error, WriteConflictError
-from acidsql.session.retrying import Attempts
+from acidsql.session.transaction import Attempts
 
 
 def run(attempts: Attempts, *outcomes: Error | None) -> int:

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.listed import FileEntry, Listed, group_files, id_range, parse_name, takes_in
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
     BEFORE_ALL_WRITES,
     METADATA_FILE,
     NO_VISIBILITY,
     Base,
     DeleteDelta,
     DirectoryName,
+    TxnId,
+    WriteId,
 )
+from acidsql.acid.listed import FileEntry, Listed, group_files, id_range, parse_name, takes_in
 from acidsql.acid.snapshot import (
     INPUTS_FILE,
     ReadHidden,
@@ -33,7 +34,7 @@ from acidsql.acid.snapshot import (
     partner,
     partner_file,
 )
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 AnyListed = Listed[DirectoryName]
 

@@ -23,7 +23,7 @@ from acidsql.acid.orc_tail import (
     pack,
 )
 from acidsql.errors import FormatError, InternalError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 # ---- column statistics
 #

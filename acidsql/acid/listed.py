@@ -9,20 +9,18 @@ from dataclasses import field
 from typing import Generic, NamedTuple, TypeVar
 
 from acidsql.acid.ids import (
+    FLUSH_LENGTH_SUFFIX,
     NO_STATEMENT,
+    NO_VISIBILITY,
+    Base,
     BucketId,
+    DeleteDelta,
+    Delta,
+    DirectoryName,
     StatementId,
     ValidTxnList,
     ValidWriteIdList,
     WriteId,
-)
-from acidsql.acid.paths import (
-    FLUSH_LENGTH_SUFFIX,
-    NO_VISIBILITY,
-    Base,
-    DeleteDelta,
-    Delta,
-    DirectoryName,
     is_hidden,
     is_reserved,
     original_bucket,
@@ -30,7 +28,7 @@ from acidsql.acid.paths import (
     parse_directory,
 )
 from acidsql.errors import FormatError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 # ---- listed
 #

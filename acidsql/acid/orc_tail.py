@@ -38,7 +38,7 @@ from acidsql.acid.orc_types import (
     text,
 )
 from acidsql.errors import FormatError, InternalError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 # ---- orc tail
 #

@@ -14,7 +14,7 @@ from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from acidsql.acid.orc_footer_pb2 import Type
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 EVENT_FIELDS = ("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
 ID_FIELDS = EVENT_FIELDS[1:4]

@@ -25,13 +25,21 @@ from enum import Enum
 from typing import TypeVar
 
 from acidsql.acid.ids import (
+    BEFORE_ALL_WRITES,
+    METADATA_FILE,
     NO_STATEMENT,
+    NO_VISIBILITY,
+    Base,
+    DeleteDelta,
+    Delta,
+    DirectoryName,
     RangeResponse,
     StatementId,
     TxnId,
     ValidTxnList,
     ValidWriteIdList,
     WriteId,
+    parse_directory,
 )
 from acidsql.acid.listed import (
     AcidDirectory,
@@ -47,16 +55,6 @@ from acidsql.acid.listed import (
     id_range,
     parse_name,
     visible_directories,
-)
-from acidsql.acid.paths import (
-    BEFORE_ALL_WRITES,
-    METADATA_FILE,
-    NO_VISIBILITY,
-    Base,
-    DeleteDelta,
-    Delta,
-    DirectoryName,
-    parse_directory,
 )
 from acidsql.errors import FormatError, SnapshotTooOldError
 

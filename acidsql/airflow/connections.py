@@ -16,8 +16,8 @@ from sqlalchemy.exc import ArgumentError
 
 from acidsql.catalog.attached import is_service
 from acidsql.errors import InterfaceError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.urls import parse_service
+from acidsql.lazy import dataclass
+from acidsql.metastore.hive.reaching import parse_service
 from acidsql.metastore.locations import warehouse_path
 from acidsql.session import WAREHOUSE_VARIABLE
 from acidsql.settings import given_text

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import ForeignTable, SparkRelation, Table
 from acidsql.errors import Error, Span
-from acidsql.expressions.query_text import Piece, QueryText
-from acidsql.lazy_dataclass import dataclass
+from acidsql.expressions.spark_words import Piece, QueryText
+from acidsql.lazy import dataclass
 from acidsql.plan.plans import (
     CatalogCommand,
     MergePlan,
@@ -158,8 +158,7 @@ def _merge_columns(merge: BoundMerge) -> dict[str, set[Source]]:
 
 
 def _target(merge: BoundMerge) -> Iterator[Piece]:
-    from acidsql.expressions.query_text import Slot
-    from acidsql.expressions.spark_words import identifier
+    from acidsql.expressions.spark_words import Slot, identifier
 
     yield Slot(0)
     yield f" AS {identifier(merge.alias)} CROSS JOIN "

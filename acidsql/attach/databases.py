@@ -12,9 +12,9 @@ from dataclasses import replace
 from acidsql import interrupts
 from acidsql.attach.facts import TableFacts, lying_here, with_moved
 from acidsql.attach.overlays import make_overlay, overlay_of
-from acidsql.attach.sources.databases import HiveDatabase, HiveTable, read_database
 from acidsql.attach.sources.derby_dump import is_derby_dump
 from acidsql.attach.sources.live import LiveTables
+from acidsql.attach.sources.metastore import HiveDatabase, HiveTable, read_database
 from acidsql.attach.sources.urls import DatabaseUrl, hive_database_name
 from acidsql.attach.statements import (
     Taken,
@@ -37,9 +37,8 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import DEFAULT_DATABASE, Partition, Table, TableKind, TableName
 from acidsql.catalog.names import table_location, table_problem
 from acidsql.errors import BindError, Error, ExecutionError, InternalError, MetastoreError, Warning
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import is_inside, path_of, real_path
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, is_inside, path_of, real_path
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.bound_catalog import BoundAttachDatabase, BoundAttachTable
 from acidsql.result import Result, Stats
 from acidsql.settings import Settings

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.evidence import Evidence, evidence_of
-from acidsql.acid.ids import TxnId, WriteId
+from acidsql.acid.ids import DeleteDelta, TxnId, WriteId, is_hidden, parse_directory
 from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.orc_tail import OrcTail
 from acidsql.acid.orc_types import EVENT_ROW_COLUMN, OrcType, same_storage
-from acidsql.acid.paths import DeleteDelta, is_hidden, parse_directory
 from acidsql.attach.old_events import find_old_events, is_unversioned
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition
 from acidsql.catalog.partitions import partition_values, unescape
@@ -20,7 +19,7 @@ from acidsql.catalog.types import HiveType, parse_type
 from acidsql.errors import BindError, FormatError
 from acidsql.files.fileio import FileIO, hidden_reader
 from acidsql.files.parallel import look_at_all
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.partitions import canonical
 from acidsql.storage.footers import is_event_file, read_footer
 

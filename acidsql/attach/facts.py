@@ -29,8 +29,8 @@ from acidsql.catalog.model import (
     TableKind,
     TableName,
 )
-from acidsql.files.urls import is_inside
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import is_inside
+from acidsql.lazy import dataclass
 
 FLAGS = {"EXTERNAL": "TRUE"}
 

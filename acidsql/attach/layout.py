@@ -7,17 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acidsql.acid.evidence import Evidence
-from acidsql.acid.ids import BucketId, TxnId, ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import (
+    BucketId,
+    TxnId,
+    ValidTxnList,
+    ValidWriteIdList,
+    is_hidden,
+    original_bucket,
+    parse_bucket_file,
+    parse_directory,
+)
 from acidsql.acid.listed import FileEntry, file_name, id_range
-from acidsql.acid.paths import is_hidden, original_bucket, parse_bucket_file, parse_directory
 from acidsql.attach.examination import evidence_at, highest_txn, roots_at, unfinished
 from acidsql.attach.old_events import find_old_events
 from acidsql.catalog.attached import attached_write_ids, seen_txns
 from acidsql.catalog.model import Partition, Table
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, is_inside, path_of
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import is_inside, path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from acidsql.acid.ids import DeleteDelta, is_hidden, parse_bucket_file, parse_directory
 from acidsql.acid.orc_tail import VERSION, OrcTail
-from acidsql.acid.paths import DeleteDelta, is_hidden, parse_bucket_file, parse_directory
 from acidsql.catalog.attached import OLD_EVENTS
 from acidsql.catalog.model import Table
 from acidsql.errors import BindError, FormatError, Warning
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
 from acidsql.planner.bind.bound_catalog import BoundAdoptTable
-from acidsql.storage.events.old_events import COMPACT_FIRST
+from acidsql.storage.events.event_rows import COMPACT_FIRST
 from acidsql.storage.footers import is_event_file, mixes_events, read_footer
 
 

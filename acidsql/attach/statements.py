@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.acid.evidence import Evidence
-from acidsql.acid.ids import TxnId
-from acidsql.acid.paths import NO_VISIBILITY, parse_directory
+from acidsql.acid.ids import NO_VISIBILITY, TxnId, parse_directory
 from acidsql.attach.assumptions import (
     check_known,
     question_lines,
@@ -50,9 +49,8 @@ from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import BindError, ExecutionError, Warning
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, is_inside, path_of, real_path
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import is_inside, path_of, real_path
 from acidsql.planner.bind.bound_catalog import BoundAttachTable, BoundDetachTable
 from acidsql.result import Result, Stats
 from acidsql.settings import Settings

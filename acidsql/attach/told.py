@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from acidsql.attach.dump import parse_dump
 from acidsql.attach.facts import TableFacts
-from acidsql.attach.sources.database import asking
+from acidsql.attach.sources.database import NAME_IT, asking, spellings
 from acidsql.attach.sources.derby_dump import exported, is_derby_dump
-from acidsql.attach.sources.hive_tables import NAME_IT, spellings
 from acidsql.attach.sources.live import Source, parse_source
 from acidsql.attach.sources.metastore import HiveTables, find_at, find_named, read_facts
 from acidsql.attach.sources.service import ask_service
@@ -22,9 +21,8 @@ from acidsql.attach.sources.urls import DatabaseUrl, ServiceUrl, hive_name
 from acidsql.catalog.attached import is_metastore
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import BindError, Span
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, path_of
+from acidsql.lazy import dataclass
 from acidsql.metastore.hive.authorizers import check_tells
 from acidsql.planner.bind.bound_catalog import BoundAttachTable
 from acidsql.settings import Settings

@@ -16,7 +16,7 @@ from acidsql.acid.ids import NO_OPEN_WRITE_ID, TxnId, ValidTxnList, ValidWriteId
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import Filled
 from acidsql.errors import BindError, FormatError, Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 ATTACHED = "acidsql.attached"
 """How: ``read only`` or ``overlay``."""

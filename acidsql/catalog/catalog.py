@@ -18,7 +18,7 @@ from acidsql.catalog.statistics import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import Among
+    from acidsql.catalog.partitions import Among
 
 
 class Catalog(Protocol):

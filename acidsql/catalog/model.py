@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from acidsql.catalog.types import HiveType
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 DEFAULT_DATABASE = "default"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

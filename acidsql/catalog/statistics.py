@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from acidsql.catalog.model import Column, Partition, Table
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 ACCURATE = "COLUMN_STATS_ACCURATE"
 ROWS, FILES, BYTES, RAW_BYTES = "numRows", "numFiles", "totalSize", "rawDataSize"

@@ -1,16 +1,19 @@
 """Hive's column types: parsed from and printed as Hive writes them (``decimal(10,2)``,
-``array<struct<a:int>>``).
+``array<struct<a:int>>``), and as Arrow spells them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import assert_never
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.ids import ROW_ID_PARTS
 from acidsql.errors import BindError, Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PRIMITIVES = (
     "boolean",
@@ -218,7 +221,7 @@ class _Reader:
         if name == "struct":
             return self.struct()
         error = self.error("unknown or unsupported column type", start)
-        from acidsql.catalog.type_hints import instead_of_type  # few types are wrong
+        from acidsql.catalog.names import instead_of_type  # few types are wrong
 
         error.hint = instead_of_type(name)
         raise error
@@ -374,3 +377,50 @@ def _width(hive_type: HiveType) -> int:
     if isinstance(hive_type, DecimalType):
         return hive_type.precision + 3
     return _WIDTHS.get(str(hive_type), _UNLIMITED + 1)
+
+
+# ---- Arrow's types
+
+
+def arrow_type(hive_type: HiveType) -> pa.DataType:
+    """The Arrow type of the rows we write; a timestamp is a wall clock without a zone, in
+    microseconds. NULL has a type of its own ("void").
+    """
+    import pyarrow as pa  # what knows types is mostly told without Arrow
+
+    match hive_type:
+        case PrimitiveType(name):
+            return _arrow_primitives()[name]
+        case DecimalType(precision, scale):
+            return pa.decimal128(precision, scale)
+        case CharType() | VarcharType():
+            return pa.string()
+        case ArrayType(element):
+            return pa.list_(arrow_type(element))
+        case MapType(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case StructType(fields):
+            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
+        case _:
+            assert_never(hive_type)
+
+
+@cache
+def _arrow_primitives() -> dict[str, pa.DataType]:
+    import pyarrow as pa
+
+    return {
+        "void": pa.null(),
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }

@@ -14,10 +14,8 @@ from types import FrameType
 
 from acidsql.cli.main import open_existing
 from acidsql.compaction.assembly import assemble
-from acidsql.compaction.daemon import Daemon
-from acidsql.compaction.exposition import exposition
-from acidsql.compaction.journal import Journal
-from acidsql.compaction.metrics import HIVE_COUNTERS, openmetrics
+from acidsql.compaction.daemon import Daemon, Journal
+from acidsql.compaction.metrics import HIVE_COUNTERS, exposition, openmetrics
 from acidsql.run.engine import Engine
 
 BY_SIGNAL = (signal.SIGTERM, signal.SIGINT)

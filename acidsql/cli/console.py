@@ -10,7 +10,7 @@ from typing import TextIO
 
 from acidsql.cli.output.showing import Shown, screen_of
 from acidsql.errors import Error, Warning
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.result import Stats
 
 _RED, _DIM, _PLAIN = "\x1b[31m", "\x1b[2m", "\x1b[0m"

@@ -25,7 +25,7 @@ from acidsql.cli.console import Console, OutputError, change_summary, rows_summa
 from acidsql.cli.ctrl_c import left_by_ctrl_c
 from acidsql.cli.output.showing import COLUMNS_HINT, CUT_HINT, Destination, Kept, show_rows
 from acidsql.errors import Error, ExecutionError, InternalError, ProgrammingError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.script import ScriptStatement, split, substitute
 from acidsql.passwords import without_passwords
 from acidsql.rendering.formats import Format, Layout

@@ -35,7 +35,7 @@ def run(args: Namespace) -> int:
         )
     if args.action == "backup":
         from acidsql.metastore.locations import warehouse_path
-        from acidsql.metastore.stores.backing_up import back_up
+        from acidsql.metastore.stores.copying import back_up
 
         done = back_up(warehouse_path(args.source), args.target)
         print(f'"{done.source}" copied to "{done.target}", {done.bytes:,} bytes', file=sys.stderr)

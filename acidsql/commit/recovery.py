@@ -33,11 +33,12 @@ from enum import Enum
 from itertools import groupby
 
 from acidsql import crash_points
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
     METADATA_FILE,
     NO_VISIBILITY,
     Base,
+    TxnId,
+    WriteId,
     is_reserved,
     parse_directory,
 )
@@ -46,10 +47,18 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.commit.unit_of_work import Store
 from acidsql.errors import Error, FormatError
-from acidsql.files.fileio import FileIO, rename_directory
+from acidsql.files.fileio import (
+    FileIO,
+    RealPaths,
+    is_below,
+    is_inside,
+    parent,
+    path_of,
+    real_path,
+    rename_directory,
+)
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import RealPaths, is_below, is_inside, parent, path_of, real_path
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.leftovers import HIDDEN, AbortedWrite, NotedDirectory
 from acidsql.txn.manager import TxnManager
 

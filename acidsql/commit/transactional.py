@@ -20,11 +20,10 @@ from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.run.engine import Engine
 from acidsql.run.flow import Trace, Work
-from acidsql.spark.start.translation import translated
+from acidsql.spark.start.running import translated
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
-from acidsql.storage.write.publish import TakenError
-from acidsql.storage.write.target import Written
+from acidsql.storage.write.target import TakenError, Written
 from acidsql.txn.leftovers import AbortedWrite
 from acidsql.txn.locks import LockRequest, Patience
 from acidsql.txn.manager import OperationType, TxnComponent

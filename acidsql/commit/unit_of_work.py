@@ -30,8 +30,8 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import Error, OperationalError
 from acidsql.expressions.losses import Lost
-from acidsql.files.urls import path_of, relative_to
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import path_of, relative_to
+from acidsql.lazy import dataclass
 from acidsql.plan.facts import words_of
 from acidsql.plan.operators import PUBLISH, Ran
 from acidsql.plan.plans import MergePlan, WritePlan, numbered_from
@@ -39,12 +39,11 @@ from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.result import Stats
 from acidsql.run.engine import Engine
 from acidsql.run.flow import Trace, Work
-from acidsql.spark.start.translation import translated
+from acidsql.spark.start.running import translated
 from acidsql.storage import statistics
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot, PendingWrites, Roots, needs_settling, settle
-from acidsql.storage.write.publish import publish
-from acidsql.storage.write.target import StagedFile, Written
+from acidsql.storage.write.target import StagedFile, Written, publish
 from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
 

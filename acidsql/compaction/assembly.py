@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from acidsql.commit.recovery import Recovery
 from acidsql.compaction.cleaner import Cleaner
-from acidsql.compaction.daemon import Roles, Turn
+from acidsql.compaction.daemon import Journal, Roles, Turn
 from acidsql.compaction.housekeeper import Housekeeper, HouseStore
 from acidsql.compaction.initiator import Initiator, name_of_role
-from acidsql.compaction.journal import Journal
 from acidsql.compaction.worker import Worker
 from acidsql.files.fileio import FileIO
 from acidsql.run.engine import Engine

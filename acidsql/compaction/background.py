@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from acidsql.compaction import DELTAS
 from acidsql.errors import Error
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 
 if TYPE_CHECKING:

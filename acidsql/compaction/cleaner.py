@@ -22,26 +22,28 @@ from dataclasses import field
 from typing import Protocol
 
 from acidsql import crash_points
-from acidsql.acid.ids import RangeResponse, TxnId, ValidCleanerWriteIdList, WriteId
-from acidsql.acid.listed import AcidDirectory, group_files, id_range
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
     METADATA_FILE,
     NO_VISIBILITY,
     Base,
     DirectoryName,
+    RangeResponse,
+    TxnId,
+    ValidCleanerWriteIdList,
+    WriteId,
     is_reserved,
     parse_directory,
 )
+from acidsql.acid.listed import AcidDirectory, group_files, id_range
 from acidsql.acid.snapshot import INPUTS_FILE, BaseKind, choose, is_final, parse_marker
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.commit.recovery import FILES_AT_ONCE, Recovery, hide, remove_staging
 from acidsql.commit.unit_of_work import Store
 from acidsql.errors import Error, FormatError, MetastoreError, OperationalError
-from acidsql.files.fileio import FileIO, hidden_reader
+from acidsql.files.fileio import FileIO, hidden_reader, parent, path_of
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import parent, path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings, find_setting
 from acidsql.txn.compactions import Compaction, CompactionQueue, CompactionState, CompactionType
 

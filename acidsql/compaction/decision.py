@@ -20,21 +20,21 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from acidsql.acid.ids import (
+    Base,
     TxnId,
     ValidCompactorWriteIdList,
     ValidTxnList,
     ValidWriteIdList,
+    parse_directory,
 )
 from acidsql.acid.listed import AcidDirectory, FileEntry
-from acidsql.acid.paths import Base, parse_directory
 from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.compaction import DELTAS
 from acidsql.errors import ProgrammingError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, path_of
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings, find_setting
 from acidsql.storage.snapshots import directory_of_table
 from acidsql.txn.compactions import CompactionQueue, CompactionType

@@ -10,13 +10,19 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, ValidWriteIdList, WriteId
+from acidsql.acid.ids import (
+    TxnId,
+    ValidCompactorWriteIdList,
+    ValidWriteIdList,
+    WriteId,
+    original_bucket,
+    parse_bucket_file,
+)
 from acidsql.acid.listed import file_name
-from acidsql.acid.paths import original_bucket, parse_bucket_file
 from acidsql.catalog.model import Table
 from acidsql.compaction.decision import Decision
 from acidsql.compaction.layout import HiddenEntry, Kind, Layout, State
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
 from acidsql.txn.readers import ReaderInfo

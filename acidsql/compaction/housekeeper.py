@@ -9,10 +9,10 @@ from typing import Protocol
 
 from acidsql.compaction.decision import Store
 from acidsql.compaction.initiator import FAILURES
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import CompactionState
-from acidsql.txn.daemons import CompactorDaemons
+from acidsql.txn.store import CompactorDaemons
 
 _LAST_TWO = 2
 """The pause after failures is told by the last two of them."""

@@ -36,7 +36,7 @@ from acidsql.compaction.decision import (
 )
 from acidsql.errors import Error, MetastoreError
 from acidsql.files.fileio import FileIO
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 from acidsql.txn.compactions import (
     Compaction,

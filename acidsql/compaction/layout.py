@@ -13,19 +13,23 @@ from enum import StrEnum
 
 from acidsql.acid.ids import (
     NO_STATEMENT,
+    Base,
+    DeleteDelta,
     StatementId,
     TxnId,
     ValidTxnList,
     ValidWriteIdList,
     WriteId,
+    is_hidden,
+    is_reserved,
+    parse_directory,
 )
 from acidsql.acid.listed import AcidDirectory, FileEntry, id_range, is_in_inner
-from acidsql.acid.paths import Base, DeleteDelta, is_hidden, is_reserved, parse_directory
 from acidsql.batched import batched
 from acidsql.errors import FormatError, SnapshotTooOldError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import look_at_all
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.footers import read_footer
 from acidsql.storage.snapshots import acid_directory
 

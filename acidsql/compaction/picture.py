@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from acidsql.catalog.attached import ASSUMED, FROM, OLD_EVENTS, is_attached
 from acidsql.compaction.health import Figures, OpenTxn, OpenWrite, PartitionHealth, TableHealth
 from acidsql.compaction.layout import Kind, LaidDirectory, State
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockInfo
 from acidsql.txn.readers import ReaderInfo

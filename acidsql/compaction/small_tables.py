@@ -16,8 +16,7 @@ from acidsql.compaction.housekeeper import HouseStore, kept_of
 from acidsql.compaction.initiator import Initiator, find_object, name_of_role
 from acidsql.errors import SparkNotStartedError
 from acidsql.files.file_systems import FileSystems
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import Url
+from acidsql.files.fileio import FileIO, Url
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionState, CompactionType

@@ -17,9 +17,8 @@ from functools import partial
 from typing import Protocol
 
 from acidsql import crash_points
-from acidsql.acid.ids import WriteId
+from acidsql.acid.ids import NO_VISIBILITY, Base, WriteId
 from acidsql.acid.listed import AcidDirectory
-from acidsql.acid.paths import NO_VISIBILITY, Base
 from acidsql.catalog.attached import seen_txns
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.statistics import StatisticsChange
@@ -34,9 +33,8 @@ from acidsql.compaction.merging.choosing import (
 )
 from acidsql.compaction.merging.merge import Merge, overridden_settings, overridden_table
 from acidsql.errors import Error, SparkNotStartedError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, path_of
+from acidsql.lazy import dataclass
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.storage.snapshots import acid_directory, directory_of_table

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from acidsql import crash_points
 from acidsql.catalog.model import TableKind
 from acidsql.ddl.alterations import alter_table, convert_table, rename_table
-from acidsql.ddl.answers import done, matching, one_column
 from acidsql.ddl.compactions import compact
 from acidsql.ddl.databases import create_database, describe_database, drop_database
 from acidsql.ddl.show import (
+    create_view,
     describe_health,
     describe_table,
+    drop_view,
     show_columns,
     show_create_table,
     show_partitions,
     show_table_properties,
 )
 from acidsql.ddl.tables import create_table, drop_table
-from acidsql.ddl.views import create_view, drop_view
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, done, matching, one_column
 from acidsql.errors import UnsupportedStatementError
 from acidsql.planner.bind.bound_catalog import (
     BoundAddPartitions,
@@ -77,7 +78,7 @@ def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # n
         case BoundCreateTable():
             return create_table(warehouse, action)
         case BoundCreateTableAs():
-            from acidsql.ddl.create_as import create_table_as
+            from acidsql.ddl.tables import create_table_as
 
             return create_table_as(warehouse, action)
         case BoundReplaceTable():
@@ -93,8 +94,6 @@ def run_catalog_command(warehouse: Warehouse, action: DdlAction) -> Result:  # n
         case BoundConvertTable():
             return convert_table(warehouse, action)
         case BoundAnalyze():
-            from acidsql.ddl.analyze import analyze_table
-
             return analyze_table(warehouse, action)
         case (
             BoundAddPartitions()
@@ -153,3 +152,33 @@ def run_show(warehouse: Warehouse, action: ShowAction) -> Result:
             return show_create_table(action)
         case _:
             assert_never(action)
+
+
+# ---- ANALYZE TABLE
+#
+# ANALYZE TABLE: measured under one snapshot, stored in one step, unless somebody has committed in
+# between: then measured again.
+
+
+ATTEMPTS = 3
+"""On a table that is written all the time. What the last one finds is stored without the mark that
+says it holds.
+"""
+
+
+def analyze_table(warehouse: Warehouse, action: BoundAnalyze) -> Result:
+    """Measures a table and stores its statistics. Numbers that hold already are kept right by every
+    commit: they need no ANALYZE, and none takes their mark away.
+    """
+    table = action.table
+    for attempt in range(ATTEMPTS):
+        tables = [table.name] if table.is_transactional else []
+        with warehouse.reads.reading(tables, f"ANALYZE TABLE {table.name}") as (visible, _):
+            measured = warehouse.engine.analyze(action, warehouse.engine.snapshots(visible))
+        crash_points.reached("analyzed")
+        write_ids = visible.write_ids(table.name) if table.is_transactional else None
+        if warehouse.store.put_statistics(
+            table, measured, write_ids, outdated=attempt == ATTEMPTS - 1
+        ):
+            break
+    return done()

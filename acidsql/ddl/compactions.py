@@ -13,7 +13,7 @@ from acidsql.catalog.model import Partition
 from acidsql.catalog.partitions import name_of, names_words
 from acidsql.ddl.warehouse import Warehouse, file_errors
 from acidsql.errors import BindError, ExecutionError, Warning
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortCompactions,
     BoundCompact,

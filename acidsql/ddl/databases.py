@@ -7,12 +7,11 @@ from acidsql.catalog import describe
 from acidsql.catalog.attached import is_overlay
 from acidsql.catalog.model import TableKind, TableName
 from acidsql.catalog.partitions import own_directories
-from acidsql.ddl.answers import done
 from acidsql.ddl.partitions.locations import at_span
 from acidsql.ddl.tables import check_no_stores, partitions_of
-from acidsql.ddl.warehouse import Warehouse, delete_noted
+from acidsql.ddl.warehouse import Warehouse, delete_noted, done
 from acidsql.errors import AlreadyExistsError, BindError, Span
-from acidsql.files.urls import is_inside, real_path
+from acidsql.files.fileio import is_inside, real_path
 from acidsql.planner.bind.bound_catalog import (
     BoundCreateDatabase,
     BoundDescribeDatabase,

@@ -19,9 +19,8 @@ from acidsql import crash_points
 from acidsql.catalog.attached import check_not_attached
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.catalog.names import table_location
-from acidsql.ddl.create_as import create_table_as
 from acidsql.ddl.partitions.locations import at_span
-from acidsql.ddl.tables import create_table, drop_table
+from acidsql.ddl.tables import create_table, create_table_as, drop_table
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import Error, InternalError
 from acidsql.planner.bind.bound_catalog import (

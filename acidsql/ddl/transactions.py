@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from acidsql.acid.ids import TxnId
-from acidsql.ddl.answers import done
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, done
 from acidsql.planner.bind.bound_transactions import (
     BoundAbortTransactions,
     BoundShowLocks,

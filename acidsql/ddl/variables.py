@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from acidsql.ddl.answers import done, one_column
+from acidsql.ddl.warehouse import done, one_column
 from acidsql.errors import Error, Span
 from acidsql.planner.bind.bound import BoundReset, BoundSet
 from acidsql.result import Result

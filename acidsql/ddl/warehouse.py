@@ -1,7 +1,8 @@
-"""The things that the statements of the catalog work with."""
+"""The things that the statements of the catalog work with, and what they answer."""
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -9,7 +10,8 @@ from acidsql.catalog.model import Partition, Table
 from acidsql.commit.recovery import delete_dropped, keep_dropped
 from acidsql.errors import Error, ExecutionError, Warning, file_error
 from acidsql.files.fileio import FileIO
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
+from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings
 from acidsql.txn.compactions import Compaction, CompactionType
@@ -109,3 +111,26 @@ def delete_all(
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         message = f'directory "{path}"{more} of {what} could not be deleted'
         raise ExecutionError(message, detail=reason.strerror or str(reason), hint=hint) from reason
+
+
+# ---- shapes of answers
+#
+# The two shapes of answer that commands give: nothing, or one column of names.
+
+
+def done(notes: Iterable[str] = ()) -> Result:
+    return Result((), Stats(), notes=notes)
+
+
+def one_column(column: str, values: Iterable[str]) -> Result:
+    return Result.of_text(Stats(), [column], [[value] for value in values])
+
+
+def matching(names: Iterable[str], pattern: str | None) -> list[str]:
+    """Hive's patterns: ``*`` (or LIKE's ``%``) for any characters, ``.`` or ``?`` for one, ``|``
+    between choices; any case.
+    """
+    if pattern is None:
+        return list(names)
+    choices = [p.strip().lower().replace("%", "*").replace(".", "?") for p in pattern.split("|")]
+    return [n for n in names if any(fnmatch.fnmatchcase(n, c) for c in choices)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acidsql.acid.ids import TxnId
-from acidsql.attach import changes
-from acidsql.attach.changes import ChangeCounter
+from acidsql.attach import overlays
+from acidsql.attach.overlays import ChangeCounter
 from acidsql.catalog.attached import FROM
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, names_words
@@ -99,7 +99,7 @@ def _detached(around: Around, table: Table) -> Iterator[str]:
     yield f"DETACH TABLE {table.name}: {number(len(files), 'file')} ({number(size, 'byte')}) go"
     try:
         counter = ChangeCounter(around.store, around.engine)
-        yield f"  rows: {changes.together(counter.count(table, around.snapshots))}"
+        yield f"  rows: {overlays.together(counter.count(table, around.snapshots))}"
     except (Error, OSError):
         yield "  the changes could not be counted"
     yield f"  cannot be undone: {table.location} is deleted"

@@ -10,8 +10,8 @@ from acidsql.catalog.model import FileFormat, Partition, Table
 from acidsql.catalog.partitions import own_directories
 from acidsql.catalog.statistics import BYTES, ROWS, is_accurate, whole_number
 from acidsql.errors import Error
-from acidsql.files.urls import is_inside
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import is_inside
+from acidsql.lazy import dataclass
 from acidsql.plan.plans import Plan
 from acidsql.run.engine import Engine
 from acidsql.settings import Settings

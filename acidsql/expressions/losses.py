@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
@@ -22,11 +23,14 @@ from acidsql.catalog.types import (
     StructType,
     VarcharType,
 )
-from acidsql.expressions.query_text import GIVEN
-from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.expressions.spark_words import GIVEN, identifier, spark_type
 from acidsql.expressions.tree import VOID
 from acidsql.expressions.values import STRING, bits_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
+
+if TYPE_CHECKING:
+    pass
+
 
 BINARY = PrimitiveType("binary")
 LOST = "acidsql_lost_"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.errors import Span
+
 
 THESE_WORDS = "these words"
 """The reason where words are not read, or not understood, and nothing more is to be told."""
@@ -28,3 +31,23 @@ class NotHere(Exception):  # noqa: N818  (a signal between two functions, not an
     def to_keep(self) -> NotHere:
         """This signal without the frames that a raised one holds."""
         return NotHere(self.reason, self.span)
+
+
+# ---- values that a column does not hold
+#
+# What is said of a value that is to be converted without an engine: that only Spark can tell, or
+# that the column does not hold it as it is written.
+
+
+@dataclass(frozen=True, slots=True)
+class Lossy:
+    """What a column holds in place of a literal it cannot hold: NULL, or what is left of it.
+
+    ``refused``: strict SQL (``acidsql.ansi``) takes the literal for an error.
+    """
+
+    value: Any
+    refused: bool = True
+
+
+NULL = Lossy(None)

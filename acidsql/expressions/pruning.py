@@ -32,13 +32,13 @@ from acidsql.expressions.tree import (
     parts_of,
 )
 from acidsql.expressions.values import BOOLEAN, DATE, INT, STRING, UNKNOWN, bits_of, partition_value
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from acidsql.catalog.partition_ranges import Among, NameRanges
+    from acidsql.catalog.partitions import Among, NameRanges
     from acidsql.expressions.vectors import Vector
 
     Answers = np.ndarray[Any, np.dtype[np.int8]]
@@ -318,7 +318,7 @@ def ranges_needed(
     rows; None if they may be anywhere.
     """
     # few statements of a table without partitions need it
-    from acidsql.catalog.partition_ranges import name_ranges
+    from acidsql.catalog.partitions import name_ranges
 
     wanted: dict[str, set[Any]] = {}
     for column in columns:
@@ -336,7 +336,7 @@ def _ranges_between(
     """The ranges of names that the least and the greatest text of the first column leave; None
     where these are not known.
     """
-    from acidsql.catalog.partition_ranges import text_ranges
+    from acidsql.catalog.partitions import text_ranges
 
     first = columns[0]
     if first.type != STRING:
@@ -408,7 +408,7 @@ def _written(items: Sequence[Condition], column: Column) -> set[Any] | None:
     """The constants among which a value of a column is, as such values; None where they are of
     another type, which may be compared in another way.
     """
-    from acidsql.catalog.partition_ranges import can_be_ranges
+    from acidsql.catalog.partitions import can_be_ranges
 
     values: set[Any] = set()
     if not can_be_ranges(column.type):
@@ -474,7 +474,7 @@ class _Values:
         import numpy as np
 
         from acidsql.arrow_arrays import arrow_array
-        from acidsql.catalog.arrow_types import arrow_type
+        from acidsql.catalog.types import arrow_type
         from acidsql.expressions.kernels.comparing import FAILURES
 
         numbers: dict[str, int] = {}

@@ -13,7 +13,6 @@ from acidsql.catalog.types import (
     parse_type,
 )
 from acidsql.errors import BindError, Span
-from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.tree import (
     EXISTS,
@@ -30,6 +29,7 @@ from acidsql.expressions.tree import (
     Constant,
     Unread,
     is_higher,
+    parse_literal,
 )
 from acidsql.parser.tokens import Token, TokenKind
 from acidsql.spark_release import has_colon_casts

@@ -19,9 +19,9 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.pruning import scalar
-from acidsql.expressions.query_text import Edit, Piece, Slice, edited
+from acidsql.expressions.spark_words import Edit, Piece, Slice, edited
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, conjuncts
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 FEWEST_TERMS = 20
 """Shorter chains stay as they are written."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from acidsql.expressions.values import UNKNOWN
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import pattern
 
 # ---- text
 

@@ -23,7 +23,8 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.decimals import EXACT, rescaled
-from acidsql.expressions.literals import (
+from acidsql.expressions.not_here import NULL, Lossy, NotHere
+from acidsql.expressions.tree import (
     DATE,
     TRIMMED,
     literal_of,
@@ -32,9 +33,7 @@ from acidsql.expressions.literals import (
     to_timestamp,
     writable,
 )
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import NULL, Lossy
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import pattern
 
 _INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 

@@ -25,11 +25,10 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.expressions.decimals import rescaled
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import Lossy
+from acidsql.expressions.not_here import Lossy, NotHere
 from acidsql.expressions.stores import store
 from acidsql.expressions.tree import VOID
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import pattern
 from acidsql.spark_release import whole_decimals_take_text
 
 

@@ -28,12 +28,11 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs
 
+from acidsql.acid.ids import is_hidden
 from acidsql.acid.listed import FileEntry
-from acidsql.acid.paths import is_hidden
-from acidsql.files.fileio import Listing
+from acidsql.files.fileio import Listing, parent
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import parent
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 # ---- arrow errors
 #

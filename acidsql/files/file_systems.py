@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from acidsql.errors import UnsupportedStatementError
-from acidsql.files.fileio import FileIO, Listing, pieces_of
+from acidsql.files.fileio import FileIO, Listing, Url, pieces_of, split_url
 from acidsql.files.local_files import LocalFileIO
-from acidsql.files.urls import Url, split_url
 from acidsql.settings import Settings
 
 if TYPE_CHECKING:

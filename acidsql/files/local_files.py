@@ -10,12 +10,20 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from acidsql.acid.ids import is_hidden
 from acidsql.acid.listed import FileEntry
-from acidsql.acid.paths import is_hidden
 from acidsql.errors import UnsupportedStatementError
-from acidsql.files.fileio import FileIO, Listing, check_name, pieces_of
-from acidsql.files.urls import is_inside, path_of, real_entry, split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import (
+    FileIO,
+    Listing,
+    check_name,
+    is_inside,
+    path_of,
+    pieces_of,
+    real_entry,
+    split_url,
+)
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,5 @@
-"""Work in a few threads: on many files at once, and ahead of who takes what comes of it."""
+"""Work in a few threads: on many files at once, and ahead of who takes what comes of it; and in
+other processes."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from acidsql import interrupts
+from acidsql.errors import Error
+from acidsql.files.fileio import FileIO
 
 # ---- parallel
 #
@@ -123,3 +126,22 @@ class Workers:
             done: Future[_Result] = Future()
             done.set_result(work(item))
             return done
+
+
+# ---- work in another process
+#
+# Work on files in another process: errors of ours come back as values, to be raised where the
+# statement runs.
+
+
+_Given = TypeVar("_Given")
+_Got = TypeVar("_Got")
+Work = Callable[[FileIO, _Given], _Got]
+
+
+def attempt(work: Work[_Given, _Got], io: FileIO, item: _Given) -> tuple[_Got | Any, Error | None]:
+    """The result of the work, or the error it ends with."""
+    try:
+        return work(io, item), None
+    except Error as error:
+        return None, error

@@ -16,7 +16,6 @@ from enum import Enum
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import (
     ArrayType,
@@ -27,6 +26,7 @@ from acidsql.catalog.types import (
     PrimitiveType,
     StructType,
     VarcharType,
+    arrow_type,
 )
 from acidsql.errors import BindError, ColumnNotFoundError
 from acidsql.frames.frame_types import is_list, plain_type

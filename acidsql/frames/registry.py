@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from acidsql.catalog.model import Table
 from acidsql.errors import Error, InterfaceError, Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

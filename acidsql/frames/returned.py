@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from acidsql.acid.ids import RETURNED_ROW_ID
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import ROW_ID_TYPE
-from acidsql.frames.batches import Batches
+from acidsql.catalog.types import ROW_ID_TYPE, arrow_type
+from acidsql.frames.frame_types import Batches
 from acidsql.frames.spooling import Frame
 
 

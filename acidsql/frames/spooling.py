@@ -24,12 +24,11 @@ from acidsql import interrupts
 from acidsql.catalog.model import FRAMES, Column, Table, TableKind, TableName
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType
 from acidsql.errors import BindError, DataError
-from acidsql.frames.batches import Batches, batches_of
 from acidsql.frames.fitting import MisfitError, by_lower_name, fitted, may_fit
-from acidsql.frames.frame_types import NoHiveTypeError, hive_type_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.frames.frame_types import Batches, NoHiveTypeError, batches_of, hive_type_of
+from acidsql.lazy import dataclass
 from acidsql.storage.stored import arrow_schema
-from acidsql.storage.unload.orc_rows import OrcRows, check_writable
+from acidsql.storage.unload.formats import OrcRows, check_writable
 from acidsql.storage.waiting_rows import wait
 
 HELD_BYTES = 64 << 20

@@ -15,11 +15,11 @@ from acidsql.catalog.attached import adopted_up_to, attached_write_ids
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.calls.locks import select_locks
 from acidsql.metastore.calls.txns import find_valid_write_ids
 from acidsql.metastore.partition_txns import refuse_writers
 from acidsql.metastore.rows.column_statistics import forget_columns_of_partitions
 from acidsql.metastore.rows.compactions import read_compactions
-from acidsql.metastore.rows.locks import select_locks
 from acidsql.metastore.rows.partitions import read_partitions
 from acidsql.metastore.rows.readers import any_readers, note_cleaned, txns_that_read
 from acidsql.metastore.rows.statistics import change_partitions, forget_statistics, partition_ids

@@ -19,8 +19,8 @@ from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import WriteConflictError
+from acidsql.metastore.calls.locks import free_locks
 from acidsql.metastore.partition_txns import BY_DDL
-from acidsql.metastore.rows.locks import free_locks
 from acidsql.metastore.rows.statistics import apply_changes
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, highest_txn
 from acidsql.metastore.sql import (

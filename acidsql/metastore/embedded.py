@@ -15,8 +15,7 @@ from typing import Self
 
 from acidsql.errors import ProgrammingError
 from acidsql.metastore.calls.catalog import EmbeddedCatalog
-from acidsql.metastore.calls.compactions import EmbeddedCompactions
-from acidsql.metastore.calls.daemons import EmbeddedDaemons
+from acidsql.metastore.calls.compactions import EmbeddedCompactions, EmbeddedDaemons
 from acidsql.metastore.calls.leftovers import EmbeddedLeftovers
 from acidsql.metastore.calls.statistics import EmbeddedStatistics
 from acidsql.metastore.locations import warehouse_path

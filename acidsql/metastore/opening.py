@@ -12,7 +12,6 @@ from typing import NamedTuple
 from acidsql.acid.ids import FIRST_WRITE_ID, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import NotSupportedError
-from acidsql.metastore.process import Process
 from acidsql.metastore.rows.runs import purge_runs
 from acidsql.metastore.rows.txns import AbortReason, abort_txns, lowest_open_txn
 from acidsql.metastore.sql import (
@@ -38,6 +37,7 @@ from acidsql.metastore.tables import (
     WRITE_SET,
     TxnType,
 )
+from acidsql.processes import Process
 from acidsql.txn.manager import TxnState
 
 HOUSEKEEPING_INTERVAL = 64

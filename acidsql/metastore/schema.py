@@ -12,8 +12,8 @@ from functools import cache
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
 from acidsql.metastore.locations import WAREHOUSE
-from acidsql.metastore.sql import Connection, compiling, insert, real, select, update
-from acidsql.metastore.sql.connections import SQLiteConnection
+from acidsql.metastore.sql import Connection, insert, real, select, sqlite, update
+from acidsql.metastore.sql.sqlite import SQLiteConnection
 from acidsql.metastore.tables import (
     DBS,
     METADATA,
@@ -83,7 +83,7 @@ def _create_missing_tables(connection: Connection) -> None:
 def _creation(connection: object) -> Mapping[str, Sequence[str]]:
     """The texts of CREATE TABLE and its indexes, by table."""
     if isinstance(connection, SQLiteConnection):
-        return compiling.creation()
+        return sqlite.creation()
     return _creation_in_postgresql()
 
 
@@ -103,7 +103,7 @@ def _creation_in_postgresql() -> Mapping[str, Sequence[str]]:
         for column in real(table).to_metadata(metadata).columns:
             if isinstance(column.type, String):
                 column.type = Text(collation="C")
-    return compiling.create_texts(metadata, PGDialect())  # type: ignore[no-untyped-call]
+    return sqlite.create_texts(metadata, PGDialect())  # type: ignore[no-untyped-call]
 
 
 def _names_of_tables(connection: object) -> set[str]:

@@ -22,7 +22,6 @@ from acidsql.errors import (
     MetastoreError,
     MetastoreUnreachableError,
 )
-from acidsql.metastore.process import no_fork, watch
 from acidsql.metastore.schema import (
     changed_error,
     create,
@@ -32,6 +31,7 @@ from acidsql.metastore.schema import (
 )
 from acidsql.metastore.sql import Connection, Insert, Table, insert, select
 from acidsql.metastore.tables import VERSION
+from acidsql.processes import no_fork, watch
 from acidsql.txn.readers import UnwritableError
 
 Clock = Callable[[], float]

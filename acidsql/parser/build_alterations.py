@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NoReturn
 
 from acidsql.errors import ParseError, UnsupportedStatementError
-from acidsql.parser import pieces
-from acidsql.parser.grammar import Node
-from acidsql.parser.pieces import column_definition, table_constraint
+from acidsql.parser import grammar
+from acidsql.parser.grammar import Node, column_definition, table_constraint
 from acidsql.parser.statements import (
     AddColumns,
     AddConstraint,
@@ -31,36 +30,36 @@ from acidsql.parser.statements import (
 
 
 def compact(node: Node, text: str) -> Compact:
-    kind = pieces.terminal(node, "STRING")
-    buckets = pieces.once(node, "into_buckets_of_compaction")
+    kind = grammar.terminal(node, "STRING")
+    buckets = grammar.once(node, "into_buckets_of_compaction")
     into = buckets.node("into_buckets") if buckets else None
-    pieces.once(node, "wait")
+    grammar.once(node, "wait")
     return Compact(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         type=str(kind),
         type_span=kind.span,
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
         wait=node.has("wait"),
-        buckets=pieces.integer(pieces.terminal(into, "NUMBER")) if into else None,
-        order_by=pieces.order_by(node),
-        pool=pieces.clause_string(node, "pool"),
-        properties=pieces.properties(pieces.once(node, "overwritten_properties")),
+        buckets=grammar.integer(grammar.terminal(into, "NUMBER")) if into else None,
+        order_by=grammar.order_by(node),
+        pool=grammar.clause_string(node, "pool"),
+        properties=grammar.properties(grammar.once(node, "overwritten_properties")),
     )
 
 
 def set_table_properties(node: Node, text: str) -> SetTableProperties:
     return SetTableProperties(
         span=node.span,
-        name=pieces.table_name(node),
-        properties=pieces.properties(node.node("table_properties")),
+        name=grammar.table_name(node),
+        properties=grammar.properties(node.node("table_properties")),
     )
 
 
 def unset_table_properties(node: Node, text: str) -> UnsetTableProperties:
     return UnsetTableProperties(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         keys=tuple(str(key) for key in node.terminals("STRING")),
         if_exists=node.has("if_exists"),
     )
@@ -69,22 +68,22 @@ def unset_table_properties(node: Node, text: str) -> UnsetTableProperties:
 def add_partitions(node: Node, text: str) -> AddPartitions:
     return AddPartitions(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         partitions=tuple(_added_partition(child) for child in node.nodes("added_partition")),
         if_not_exists=node.has("if_not_exists"),
     )
 
 
 def _added_partition(node: Node) -> AddedPartition:
-    partition = pieces.partition(node)
+    partition = grammar.partition(node)
     assert partition is not None
-    return AddedPartition(partition=partition, location=pieces.clause_string(node, "location"))
+    return AddedPartition(partition=partition, location=grammar.clause_string(node, "location"))
 
 
 def drop_partitions(node: Node, text: str) -> DropPartitions:
     return DropPartitions(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         partitions=tuple(_dropped_partition(child) for child in node.nodes("partition")),
         if_exists=node.has("if_exists"),
         purge=node.has("PURGE"),
@@ -92,7 +91,7 @@ def drop_partitions(node: Node, text: str) -> DropPartitions:
 
 
 def _dropped_partition(node: Node) -> PartitionSpec:
-    partition = pieces.partition_spec(node, compared=True)
+    partition = grammar.partition_spec(node, compared=True)
     for item in partition.items:
         if item.value is None:
             raise ParseError(
@@ -102,10 +101,10 @@ def _dropped_partition(node: Node) -> PartitionSpec:
 
 
 def rename_partition(node: Node, text: str) -> RenamePartition:
-    partition, new_partition = (pieces.partition_spec(child) for child in node.nodes("partition"))
+    partition, new_partition = (grammar.partition_spec(child) for child in node.nodes("partition"))
     return RenamePartition(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         partition=partition,
         new_partition=new_partition,
     )
@@ -114,7 +113,7 @@ def rename_partition(node: Node, text: str) -> RenamePartition:
 def add_columns(node: Node, text: str) -> AddColumns:
     return AddColumns(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         columns=_columns(node, text),
         cascade=node.has("CASCADE"),
     )
@@ -123,7 +122,7 @@ def add_columns(node: Node, text: str) -> AddColumns:
 def replace_columns(node: Node, text: str) -> ReplaceColumns:
     return ReplaceColumns(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         columns=_columns(node, text),
         cascade=node.has("CASCADE"),
     )
@@ -132,8 +131,8 @@ def replace_columns(node: Node, text: str) -> ReplaceColumns:
 def drop_column(node: Node, text: str) -> DropColumn:
     return DropColumn(
         span=node.span,
-        name=pieces.table_name(node),
-        column=pieces.first_name(node),
+        name=grammar.table_name(node),
+        column=grammar.first_name(node),
         cascade=node.has("CASCADE"),
     )
 
@@ -144,20 +143,20 @@ def _columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
 
 def change_column(node: Node, text: str) -> ChangeColumn:
     (definition,) = _columns(node, text)
-    after = pieces.once(node, "after")
+    after = grammar.once(node, "after")
     return ChangeColumn(
         span=node.span,
-        name=pieces.table_name(node),
-        column=pieces.first_name(node),
+        name=grammar.table_name(node),
+        column=grammar.first_name(node),
         definition=definition,
         first=node.has("FIRST"),
-        after=pieces.first_name(after) if after else None,
+        after=grammar.first_name(after) if after else None,
         cascade=node.has("CASCADE"),
     )
 
 
 def rename_table(node: Node, text: str) -> RenameTable:
-    name, new_name = pieces.table_names(node)
+    name, new_name = grammar.table_names(node)
     return RenameTable(span=node.span, name=name, new_name=new_name)
 
 
@@ -166,31 +165,31 @@ def add_constraint(node: Node, text: str) -> AddConstraint:
     assert constraint is not None
     return AddConstraint(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         constraint=table_constraint(constraint, text),
     )
 
 
 def drop_constraint(node: Node, text: str) -> DropConstraint:
     return DropConstraint(
-        span=node.span, name=pieces.table_name(node), constraint=pieces.first_name(node)
+        span=node.span, name=grammar.table_name(node), constraint=grammar.first_name(node)
     )
 
 
 def set_location(node: Node, text: str) -> SetLocation:
-    location = pieces.clause_string(node, "location")
+    location = grammar.clause_string(node, "location")
     assert location is not None
     return SetLocation(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         location=location,
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
     )
 
 
 def concatenate(node: Node, text: str) -> Concatenate:
     return Concatenate(
-        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+        span=node.span, name=grammar.table_name(node), partition=grammar.partition(node)
     )
 
 
@@ -206,7 +205,7 @@ def _unsupported(node: Node, rule: str, form: str, text: str) -> UnsupportedStat
     words = node.node(rule)
     assert words is not None
     return UnsupportedStatementError(
-        f"{form} {pieces.words(words, text)} is not supported", span=words.span
+        f"{form} {grammar.words(words, text)} is not supported", span=words.span
     )
 
 

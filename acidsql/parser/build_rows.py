@@ -5,7 +5,7 @@ writes those of a query to files that no table has, and tells of them.
 from __future__ import annotations
 
 from acidsql.errors import ParseError
-from acidsql.parser import pieces
+from acidsql.parser import grammar
 from acidsql.parser.build_tables import path, row_format
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
@@ -37,7 +37,7 @@ from acidsql.parser.statements import (
 
 
 def query(node: Node, text: str) -> Query:
-    return Query(span=node.span, body=pieces.cut(node.span, text))
+    return Query(span=node.span, body=grammar.cut(node.span, text))
 
 
 def insert(node: Node, text: str) -> Insert:
@@ -49,12 +49,12 @@ def insert(node: Node, text: str) -> Insert:
         raise ParseError("BY NAME wants a query, whose columns have names", span=values.span)
     return Insert(
         span=node.span,
-        target=pieces.table_name(target),
-        columns=pieces.columns(target),
+        target=grammar.table_name(target),
+        columns=grammar.columns(target),
         source=_source(source, text),
-        with_clause=pieces.with_clause(node, text),
+        with_clause=grammar.with_clause(node, text),
         overwrite=target.has("OVERWRITE"),
-        partition=pieces.partition(target),
+        partition=grammar.partition(target),
         if_not_exists=_if_not_exists(target),
         by_name=by_name,
         returning=_returning(node),
@@ -64,7 +64,7 @@ def insert(node: Node, text: str) -> Insert:
 def _returning(node: Node) -> Fragment | None:
     """The list behind RETURNING."""
     clause = node.node("returning")
-    return None if clause is None else pieces.fragment(clause, "RETURNED")
+    return None if clause is None else grammar.fragment(clause, "RETURNED")
 
 
 def _target(node: Node) -> Node:
@@ -74,7 +74,7 @@ def _target(node: Node) -> Node:
 
 
 def _if_not_exists(target: Node) -> bool:
-    clause = pieces.once(target, "if_not_exists")
+    clause = grammar.once(target, "if_not_exists")
     if clause is not None and not target.has("OVERWRITE"):
         raise ParseError("IF NOT EXISTS wants INSERT OVERWRITE", span=clause.span)
     return clause is not None
@@ -82,27 +82,27 @@ def _if_not_exists(target: Node) -> bool:
 
 def _by_name(target: Node, text: str) -> Fragment | None:
     """The words BY NAME, if they are there. ParseError beside a list of columns."""
-    clause, columns = pieces.once(target, "by_name"), pieces.once(target, "columns")
+    clause, columns = grammar.once(target, "by_name"), grammar.once(target, "columns")
     if clause is not None and columns is not None:
         raise ParseError("BY NAME takes no list of columns", span=columns.span)
-    return None if clause is None else pieces.cut(clause.span, text)
+    return None if clause is None else grammar.cut(clause.span, text)
 
 
 def _source(node: Node, text: str) -> Values | Fragment:
     values = node.node("values")
     if values is None:
-        return pieces.cut(node.span, text)
+        return grammar.cut(node.span, text)
     return Values(
-        span=values.span, rows=tuple(pieces.items(row, text) for row in values.terminals("LIST"))
+        span=values.span, rows=tuple(grammar.items(row, text) for row in values.terminals("LIST"))
     )
 
 
 def multi_insert(node: Node, text: str) -> MultiInsert:
     return MultiInsert(
         span=node.span,
-        from_clause=pieces.fragment(node, "FROM_CLAUSE"),
+        from_clause=grammar.fragment(node, "FROM_CLAUSE"),
         branches=tuple(_branch(branch, text) for branch in node.nodes("insert_branch")),
-        with_clause=pieces.with_clause(node, text),
+        with_clause=grammar.with_clause(node, text),
     )
 
 
@@ -110,11 +110,11 @@ def _branch(node: Node, text: str) -> InsertBranch:
     target = _target(node)
     return InsertBranch(
         span=node.span,
-        target=pieces.table_name(target),
-        columns=pieces.columns(target),
-        query=pieces.fragment(node, "BRANCH"),
+        target=grammar.table_name(target),
+        columns=grammar.columns(target),
+        query=grammar.fragment(node, "BRANCH"),
         overwrite=target.has("OVERWRITE"),
-        partition=pieces.partition(target),
+        partition=grammar.partition(target),
         if_not_exists=_if_not_exists(target),
         by_name=_by_name(target, text),
     )
@@ -123,17 +123,17 @@ def _branch(node: Node, text: str) -> InsertBranch:
 def update(node: Node, text: str) -> Update:
     return Update(
         span=node.span,
-        target=pieces.table_name(node),
+        target=grammar.table_name(node),
         alias=_alias(node),
         assignments=_assignments(node),
-        where=pieces.where(node),
+        where=grammar.where(node),
         returning=_returning(node),
     )
 
 
 def _alias(node: Node) -> Name | None:
     """The other name of a target. ParseError for RETURNING without its list, which would be one."""
-    alias = pieces.alias(node)
+    alias = grammar.alias(node)
     if alias is not None and alias.text.upper() == "RETURNING":
         raise ParseError("RETURNING wants a list of expressions", span=alias.span)
     return alias
@@ -141,7 +141,7 @@ def _alias(node: Node) -> Name | None:
 
 def _assignments(node: Node) -> tuple[Assignment, ...]:
     return tuple(
-        Assignment(column=pieces.first_name(child), value=pieces.fragment(child, "EXPRESSION"))
+        Assignment(column=grammar.first_name(child), value=grammar.fragment(child, "EXPRESSION"))
         for child in node.nodes("assignment")
     )
 
@@ -149,9 +149,9 @@ def _assignments(node: Node) -> tuple[Assignment, ...]:
 def delete(node: Node, text: str) -> Delete:
     return Delete(
         span=node.span,
-        target=pieces.table_name(node),
+        target=grammar.table_name(node),
         alias=_alias(node),
-        where=pieces.where(node),
+        where=grammar.where(node),
         returning=_returning(node),
     )
 
@@ -161,12 +161,12 @@ def merge(node: Node, text: str) -> Merge:
     assert source is not None
     return Merge(
         span=node.span,
-        target=pieces.table_name(node),
-        alias=pieces.alias(node),
+        target=grammar.table_name(node),
+        alias=grammar.alias(node),
         source=_merge_source(source),
-        source_alias=pieces.alias(source),
-        source_columns=pieces.columns(source),
-        on=pieces.fragment(node, "EXPRESSION"),
+        source_alias=grammar.alias(source),
+        source_columns=grammar.columns(source),
+        on=grammar.fragment(node, "EXPRESSION"),
         clauses=tuple(_merge_clause(clause, text) for clause in node.nodes("merge_clause")),
         returning=_returning(node),
     )
@@ -175,7 +175,7 @@ def merge(node: Node, text: str) -> Merge:
 def _merge_source(node: Node) -> QualifiedName | Fragment | Path:
     if (written := node.terminal("STRING")) is not None:
         return Path(text=str(written), span=written.span)
-    return pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node)
+    return grammar.optional_fragment(node, "SUBQUERY") or grammar.table_name(node)
 
 
 _MATCHES = {
@@ -194,7 +194,7 @@ def _merge_clause(node: Node, text: str) -> MergeClause:
     return MergeClause(
         span=node.span,
         match=match,
-        condition=pieces.optional_fragment(node, "EXPRESSION"),
+        condition=grammar.optional_fragment(node, "EXPRESSION"),
         action=_merge_action(action, text),
     )
 
@@ -212,10 +212,10 @@ def _merge_action(node: Node, text: str) -> MergeUpdate | MergeDelete | MergeIns
 
 
 def _merge_insert(node: Node, text: str) -> MergeInsert:
-    columns: tuple[Name, ...] | None = pieces.columns(node)
+    columns: tuple[Name, ...] | None = grammar.columns(node)
     values = node.terminal("LIST")
     return MergeInsert(
-        span=node.span, columns=columns, values=pieces.items(values, text) if values else None
+        span=node.span, columns=columns, values=grammar.items(values, text) if values else None
     )
 
 
@@ -225,24 +225,24 @@ def _merge_insert(node: Node, text: str) -> MergeInsert:
 def copy(node: Node, text: str) -> Copy:
     return Copy(
         span=node.span,
-        source=pieces.optional_fragment(node, "SUBQUERY") or pieces.table_name(node),
+        source=grammar.optional_fragment(node, "SUBQUERY") or grammar.table_name(node),
         path=path(node),
         options=_options(node, text),
     )
 
 
 def copy_into(node: Node, text: str) -> CopyInto:
-    once, rejects = pieces.once(node, "once"), pieces.once(node, "rejects")
+    once, rejects = grammar.once(node, "once"), grammar.once(node, "rejects")
     return CopyInto(
         span=node.span,
-        target=pieces.table_name(node),
-        columns=pieces.columns(node),
+        target=grammar.table_name(node),
+        columns=grammar.columns(node),
         path=path(node),
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
         options=_options(node, text),
         by_name=_by_name(node, text),
-        once=None if once is None else pieces.cut(once.span, text),
-        rejects=None if rejects is None else pieces.table_name(rejects),
+        once=None if once is None else grammar.cut(once.span, text),
+        rejects=None if rejects is None else grammar.table_name(rejects),
     )
 
 
@@ -258,38 +258,38 @@ def _options(node: Node, text: str) -> tuple[CopyOption, ...]:
 
 def _option(node: Node, text: str) -> CopyOption:
     listed = node.terminal("LIST")
-    value = pieces.optional_fragment(node, "VALUE")
+    value = grammar.optional_fragment(node, "VALUE")
     values = () if value is None else (value,)
     return CopyOption(
         span=node.span,
-        name=pieces.optional_name(node) or pieces.word(node, "NULL"),
-        values=values if listed is None else pieces.items(listed, text),
+        name=grammar.optional_name(node) or grammar.word(node, "NULL"),
+        values=values if listed is None else grammar.items(listed, text),
         listed=listed is not None,
     )
 
 
 def insert_directory(node: Node, text: str) -> InsertDirectory:
-    query, stored = pieces.query(node, text), pieces.once(node, "directory_format")
+    query, stored = grammar.query(node, text), grammar.once(node, "directory_format")
     assert query is not None
     return InsertDirectory(
         span=node.span,
         path=path(node),
         query=query,
-        with_clause=pieces.with_clause(node, text),
+        with_clause=grammar.with_clause(node, text),
         local=node.has("LOCAL"),
         row_format=row_format(node),
-        stored_as=None if stored is None else pieces.first_name(stored),
+        stored_as=None if stored is None else grammar.first_name(stored),
     )
 
 
 def describe_query(node: Node, text: str) -> DescribeQuery:
-    return DescribeQuery(span=node.span, query=pieces.query(node, text) or path(node))
+    return DescribeQuery(span=node.span, query=grammar.query(node, text) or path(node))
 
 
 def summarize(node: Node, text: str) -> Summarize:
-    source: QualifiedName | Fragment | Path | None = pieces.query(node, text)
+    source: QualifiedName | Fragment | Path | None = grammar.query(node, text)
     if source is None:
-        source = pieces.table_name(node) if node.has("table_name") else path(node)
+        source = grammar.table_name(node) if node.has("table_name") else path(node)
     return Summarize(span=node.span, source=source)
 
 

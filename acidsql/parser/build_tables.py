@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 from acidsql.errors import ParseError, Span
-from acidsql.parser import pieces
-from acidsql.parser.grammar import Node
-from acidsql.parser.pieces import column_definition, table_constraint
+from acidsql.parser import grammar
+from acidsql.parser.grammar import Node, column_definition, table_constraint
 from acidsql.parser.statements import (
     AdoptTable,
     AnalyzeTable,
@@ -55,35 +54,35 @@ from acidsql.parser.statements import (
 def create_database(node: Node, text: str) -> CreateDatabase:
     return CreateDatabase(
         span=node.span,
-        name=pieces.first_name(node),
+        name=grammar.first_name(node),
         if_not_exists=node.has("if_not_exists"),
-        comment=pieces.clause_string(node, "comment"),
-        location=pieces.clause_string(node, "location"),
-        properties=pieces.properties(pieces.once(node, "database_properties")),
+        comment=grammar.clause_string(node, "comment"),
+        location=grammar.clause_string(node, "location"),
+        properties=grammar.properties(grammar.once(node, "database_properties")),
     )
 
 
 def drop_database(node: Node, text: str) -> DropDatabase:
     return DropDatabase(
         span=node.span,
-        name=pieces.first_name(node),
+        name=grammar.first_name(node),
         if_exists=node.has("if_exists"),
         cascade=node.has("CASCADE"),
     )
 
 
 def use_database(node: Node, text: str) -> UseDatabase:
-    return UseDatabase(span=node.span, name=pieces.first_name(node))
+    return UseDatabase(span=node.span, name=grammar.first_name(node))
 
 
 def describe_database(node: Node, text: str) -> DescribeDatabase:
     return DescribeDatabase(
-        span=node.span, name=pieces.first_name(node), extended=node.has("EXTENDED")
+        span=node.span, name=grammar.first_name(node), extended=node.has("EXTENDED")
     )
 
 
 def show_databases(node: Node, text: str) -> ShowDatabases:
-    return ShowDatabases(span=node.span, pattern=pieces.string(node.node("pattern")))
+    return ShowDatabases(span=node.span, pattern=grammar.string(node.node("pattern")))
 
 
 # ---- CREATE TABLE --------------------------------------------------------------------------------
@@ -93,17 +92,17 @@ def create_table(node: Node, text: str) -> CreateTable:
     partitioned_by, partitioned_by_names = _partitioned_by(node, text)
     return CreateTable(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         columns=tuple(column_definition(child, text) for child in node.nodes("column_definition")),
         if_not_exists=node.has("if_not_exists"),
         transactional_word=node.has("TRANSACTIONAL"),
         or_replace=node.has("REPLACE"),
         external=node.has("EXTERNAL"),
-        comment=pieces.clause_string(node, "comment"),
+        comment=grammar.clause_string(node, "comment"),
         clustered_by=_clustered_by(node),
         stored_as=_stored_as(node),
-        location=pieces.clause_string(node, "location"),
-        properties=pieces.properties(pieces.once(node, "table_properties")),
+        location=grammar.clause_string(node, "location"),
+        properties=grammar.properties(grammar.once(node, "table_properties")),
         row_format=row_format(node),
         temporary=node.has("TEMPORARY"),
         managed=node.has("MANAGED"),
@@ -114,7 +113,7 @@ def create_table(node: Node, text: str) -> CreateTable:
         constraints=tuple(
             table_constraint(child, text) for child in node.nodes("table_constraint")
         ),
-        query=pieces.query(node, text),
+        query=grammar.query(node, text),
     )
 
 
@@ -129,7 +128,7 @@ _LIKE_CLAUSES = (
 
 
 def create_table_like(node: Node, text: str) -> CreateTableLike:
-    name, like = pieces.table_names(node)
+    name, like = grammar.table_names(node)
     for clause in node.nodes():
         if clause.rule not in ("table_name", "if_not_exists", *_LIKE_CLAUSES):
             raise ParseError(
@@ -148,19 +147,19 @@ def create_table_like(node: Node, text: str) -> CreateTableLike:
         stored_as=_stored_as(node),
         row_format=row_format(node),
         storage_classes=_storage_classes(node),
-        location=pieces.clause_string(node, "location"),
-        properties=pieces.properties(pieces.once(node, "table_properties")),
+        location=grammar.clause_string(node, "location"),
+        properties=grammar.properties(grammar.once(node, "table_properties")),
     )
 
 
 def _partitioned_by(node: Node, text: str) -> tuple[tuple[ColumnDefinition, ...], tuple[Name, ...]]:
     """``(ds STRING, ..)``, or the bare names of a CREATE TABLE AS."""
-    clause = pieces.once(node, "partitioned_by")
+    clause = grammar.once(node, "partitioned_by")
     if clause is None:
         return (), ()
     definitions, names = (
         tuple(column_definition(c, text) for c in clause.nodes("column_definition")),
-        pieces.names(clause),
+        grammar.names(clause),
     )
     if definitions and names:
         raise ParseError(
@@ -170,43 +169,43 @@ def _partitioned_by(node: Node, text: str) -> tuple[tuple[ColumnDefinition, ...]
 
 
 def _clustered_by(node: Node) -> ClusteredBy | None:
-    clause = pieces.once(node, "clustered_by")
+    clause = grammar.once(node, "clustered_by")
     if clause is None:
         return None
     into = clause.node("into_buckets")
     assert into is not None
     return ClusteredBy(
-        columns=pieces.columns(clause) or (),
-        buckets=pieces.integer(pieces.terminal(into, "NUMBER")),
+        columns=grammar.columns(clause) or (),
+        buckets=grammar.integer(grammar.terminal(into, "NUMBER")),
         span=clause.span,
-        sorted_by=pieces.sort_keys(clause.node("sorted_by")),
+        sorted_by=grammar.sort_keys(clause.node("sorted_by")),
     )
 
 
 def _skewed_by(node: Node, text: str) -> SkewedBy | None:
-    clause = pieces.once(node, "skewed_by")
-    directories = pieces.once(node, "stored_as_directories")
+    clause = grammar.once(node, "skewed_by")
+    directories = grammar.once(node, "stored_as_directories")
     if clause is None:
         if directories is not None:
             raise ParseError("STORED AS DIRECTORIES wants SKEWED BY", span=directories.span)
         return None
-    values = pieces.items(pieces.terminal(clause, "LIST"), text)
+    values = grammar.items(grammar.terminal(clause, "LIST"), text)
     return SkewedBy(
         span=clause.span,
-        columns=pieces.columns(clause) or (),
+        columns=grammar.columns(clause) or (),
         values=values,
         directories=directories is not None,
     )
 
 
 def row_format(node: Node) -> RowFormat | None:
-    clause = pieces.once(node, "row_format", "delimited")
+    clause = grammar.once(node, "row_format", "delimited")
     if clause is None:
         return None
     return RowFormat(
         span=clause.span,
-        serde=pieces.string(clause) if clause.rule == "row_format" else None,
-        properties=pieces.properties(clause),
+        serde=grammar.string(clause) if clause.rule == "row_format" else None,
+        properties=grammar.properties(clause),
         delimiters=tuple(_delimiter(delimiter) for delimiter in clause.nodes("delimiter")),
     )
 
@@ -217,20 +216,20 @@ def _delimiter(node: Node) -> Property:
 
 
 def _stored_as(node: Node) -> Name | None:
-    clause = pieces.once(node, "stored_as", "stored_by")
-    return pieces.optional_name(clause) if clause and clause.rule == "stored_as" else None
+    clause = grammar.once(node, "stored_as", "stored_by")
+    return grammar.optional_name(clause) if clause and clause.rule == "stored_as" else None
 
 
 def _storage_classes(node: Node) -> StorageClasses | None:
-    clause = pieces.once(node, "stored_as", "stored_by")
+    clause = grammar.once(node, "stored_as", "stored_by")
     if clause is None or (clause.rule == "stored_as" and clause.has("NAME")):
         return None
     if clause.rule == "stored_by":
-        handler = pieces.optional_name(clause)
+        handler = grammar.optional_name(clause)
         return StorageClasses(
             span=clause.span,
-            handler=handler.text if handler else pieces.string(clause),
-            properties=pieces.properties(clause),
+            handler=handler.text if handler else grammar.string(clause),
+            properties=grammar.properties(clause),
         )
     input_format, output_format = clause.terminals("STRING")
     return StorageClasses(
@@ -244,19 +243,19 @@ def _storage_classes(node: Node) -> StorageClasses | None:
 def drop_table(node: Node, text: str) -> DropTable:
     return DropTable(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         if_exists=node.has("if_exists"),
         purge=node.has("PURGE"),
     )
 
 
 def create_view(node: Node, text: str) -> CreateView:
-    columns = pieces.once(node, "view_columns")
-    query = pieces.query(node, text)
+    columns = grammar.once(node, "view_columns")
+    query = grammar.query(node, text)
     assert query is not None
     return CreateView(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         query=query,
         columns=(
             tuple(_view_column(column) for column in columns.nodes("view_column"))
@@ -265,91 +264,91 @@ def create_view(node: Node, text: str) -> CreateView:
         ),
         if_not_exists=node.has("if_not_exists"),
         or_replace=node.has("REPLACE"),
-        comment=pieces.clause_string(node, "comment"),
-        properties=pieces.properties(pieces.once(node, "table_properties")),
+        comment=grammar.clause_string(node, "comment"),
+        properties=grammar.properties(grammar.once(node, "table_properties")),
     )
 
 
 def _view_column(node: Node) -> ViewColumn:
-    return ViewColumn(name=pieces.first_name(node), comment=pieces.string(node.node("comment")))
+    return ViewColumn(name=grammar.first_name(node), comment=grammar.string(node.node("comment")))
 
 
 def drop_view(node: Node, text: str) -> DropView:
-    return DropView(span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists"))
+    return DropView(span=node.span, name=grammar.table_name(node), if_exists=node.has("if_exists"))
 
 
 def truncate_table(node: Node, text: str) -> TruncateTable:
     return TruncateTable(
-        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+        span=node.span, name=grammar.table_name(node), partition=grammar.partition(node)
     )
 
 
 def show_tables(node: Node, text: str) -> ShowTables:
     return ShowTables(
         span=node.span,
-        database=pieces.optional_name(node),
-        pattern=pieces.string(node.node("pattern")),
+        database=grammar.optional_name(node),
+        pattern=grammar.string(node.node("pattern")),
     )
 
 
 def show_views(node: Node, text: str) -> ShowViews:
     return ShowViews(
         span=node.span,
-        database=pieces.optional_name(node),
-        pattern=pieces.string(node.node("pattern")),
+        database=grammar.optional_name(node),
+        pattern=grammar.string(node.node("pattern")),
     )
 
 
 def show_create_table(node: Node, text: str) -> ShowCreateTable:
-    return ShowCreateTable(span=node.span, name=pieces.table_name(node))
+    return ShowCreateTable(span=node.span, name=grammar.table_name(node))
 
 
 def show_partitions(node: Node, text: str) -> ShowPartitions:
     return ShowPartitions(
         span=node.span,
-        name=pieces.table_name(node),
-        partition=pieces.partition(node),
-        where=pieces.where(node),
-        order_by=pieces.order_by(node),
-        limit=pieces.limit(node),
+        name=grammar.table_name(node),
+        partition=grammar.partition(node),
+        where=grammar.where(node),
+        order_by=grammar.order_by(node),
+        limit=grammar.limit(node),
     )
 
 
 def show_table_properties(node: Node, text: str) -> ShowTableProperties:
     key = node.terminal("STRING")
     return ShowTableProperties(
-        span=node.span, name=pieces.table_name(node), key=None if key is None else str(key)
+        span=node.span, name=grammar.table_name(node), key=None if key is None else str(key)
     )
 
 
 def show_columns(node: Node, text: str) -> ShowColumns:
     return ShowColumns(
         span=node.span,
-        name=pieces.table_name(node),
-        database=pieces.optional_name(node),
-        pattern=pieces.string(node.node("pattern")),
+        name=grammar.table_name(node),
+        database=grammar.optional_name(node),
+        pattern=grammar.string(node.node("pattern")),
     )
 
 
 def describe(node: Node, text: str) -> Describe:
     return Describe(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         formatted=node.has("FORMATTED"),
         extended=node.has("EXTENDED"),
-        column=pieces.optional_name(node),
-        partition=pieces.partition(node),
+        column=grammar.optional_name(node),
+        partition=grammar.partition(node),
     )
 
 
 def describe_health(node: Node, text: str) -> DescribeHealth:
     return DescribeHealth(
-        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+        span=node.span, name=grammar.table_name(node), partition=grammar.partition(node)
     )
 
 
 def describe_changes(node: Node, text: str) -> DescribeChanges:
-    return DescribeChanges(span=node.span, name=pieces.table_name(node))
+    return DescribeChanges(span=node.span, name=grammar.table_name(node))
 
 
 def load_data(node: Node, text: str) -> LoadData:
@@ -357,11 +356,11 @@ def load_data(node: Node, text: str) -> LoadData:
     assert target is not None
     return LoadData(
         span=node.span,
-        path=str(pieces.terminal(node, "STRING")),
-        target=pieces.table_name(target),
+        path=str(grammar.terminal(node, "STRING")),
+        target=grammar.table_name(target),
         local=node.has("LOCAL"),
         overwrite=target.has("OVERWRITE"),
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
     )
 
 
@@ -369,9 +368,9 @@ def analyze_table(node: Node, text: str) -> AnalyzeTable:
     columns = node.node("for_columns")
     return AnalyzeTable(
         span=node.span,
-        name=pieces.table_name(node),
-        partition=pieces.partition(node),
-        columns=pieces.names(columns) if columns else None,
+        name=grammar.table_name(node),
+        partition=grammar.partition(node),
+        columns=grammar.names(columns) if columns else None,
         noscan=node.has("NOSCAN"),
     )
 
@@ -380,7 +379,7 @@ def repair_table(node: Node, text: str) -> RepairTable:
     mode = node.node("repair_mode")
     return RepairTable(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         mode=str(mode.children[0]).upper() if mode else None,
         only_check=not node.has("REPAIR"),
     )
@@ -398,31 +397,31 @@ class _AttachClauses(TypedDict):
 
 
 def attach(node: Node, text: str) -> AttachTable | AttachDatabase:
-    using = pieces.once(node, "using")
+    using = grammar.once(node, "using")
     access = list(node.nodes("access"))
     if len(access) > 1:
         raise ParseError(
             "READ ONLY or OVERLAY: a table is the one or the other", span=access[1].span
         )
     overlay = any(clause.has("OVERLAY") for clause in access)
-    location = pieces.once(node, "attached_from")
+    location = grammar.once(node, "attached_from")
     clauses: _AttachClauses = {
         "span": node.span,
         "location": None if location is None else path(location),
         "read_only": bool(access) and not overlay,
         "overlay": overlay,
         "using": None if using is None else path(using),
-        "assumption": _assumption(pieces.once(node, "assume")),
+        "assumption": _assumption(grammar.once(node, "assume")),
     }
     database = node.node("attached_database")
     if database is not None:
-        name, unless = pieces.first_name(database), database.has("if_not_exists")
+        name, unless = grammar.first_name(database), database.has("if_not_exists")
         return AttachDatabase(name=name, if_not_exists=unless, **clauses)
     table = node.node("attached_table")
     assert table is not None
     by = table.node("attached_by")
     return AttachTable(
-        name=pieces.table_name(table),
+        name=grammar.table_name(table),
         if_not_exists=table.has("if_not_exists"),
         columns=_attached_columns(table, text),
         partitioned_by=() if by is None else _attached_columns(by, text),
@@ -437,7 +436,7 @@ def _attached_columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
 
 
 def path(node: Node) -> Path:
-    written = pieces.terminal(node, "STRING")
+    written = grammar.terminal(node, "STRING")
     return Path(text=str(written), span=written.span)
 
 
@@ -447,7 +446,7 @@ def _assumption(clause: Node | None) -> Assumption | None:
     listed = clause.node("write_ids")
     return Assumption(
         span=clause.span,
-        write_ids=tuple(map(pieces.integer, listed.terminals("NUMBER")))
+        write_ids=tuple(map(grammar.integer, listed.terminals("NUMBER")))
         if listed is not None
         else None,
         excepted=clause.has("EXCEPT"),
@@ -457,22 +456,22 @@ def _assumption(clause: Node | None) -> Assumption | None:
 def adopt_table(node: Node, text: str) -> AdoptTable:
     return AdoptTable(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         clustered_by=_clustered_by(node),
-        not_clustered=pieces.once(node, "not_clustered") is not None,
-        properties=pieces.properties(pieces.once(node, "table_properties")),
+        not_clustered=grammar.once(node, "not_clustered") is not None,
+        properties=grammar.properties(grammar.once(node, "table_properties")),
     )
 
 
 def detach_table(node: Node, text: str) -> DetachTable:
     return DetachTable(
-        span=node.span, name=pieces.table_name(node), if_exists=node.has("if_exists")
+        span=node.span, name=grammar.table_name(node), if_exists=node.has("if_exists")
     )
 
 
 def detach_database(node: Node, text: str) -> DetachDatabase:
     return DetachDatabase(
-        span=node.span, name=pieces.first_name(node), if_exists=node.has("if_exists")
+        span=node.span, name=grammar.first_name(node), if_exists=node.has("if_exists")
     )
 
 

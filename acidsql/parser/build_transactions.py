@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.parser import pieces
+from acidsql.parser import grammar
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     AbortCompactions,
@@ -25,7 +25,7 @@ from acidsql.parser.statements import (
 def start_transaction(node: Node, text: str) -> StartTransaction:
     return StartTransaction(
         span=node.span,
-        modes=tuple(pieces.words(mode, text) for mode in node.nodes("transaction_mode")),
+        modes=tuple(grammar.words(mode, text) for mode in node.nodes("transaction_mode")),
     )
 
 
@@ -42,7 +42,7 @@ def show_transactions(node: Node, text: str) -> ShowTransactions:
 
 
 def show_transaction(node: Node, text: str) -> ShowTransaction:
-    txn_id = pieces.integer(pieces.terminal(node, "NUMBER"))
+    txn_id = grammar.integer(grammar.terminal(node, "NUMBER"))
     return ShowTransaction(span=node.span, txn_id=txn_id)
 
 
@@ -55,62 +55,62 @@ def abort_compactions(node: Node, text: str) -> AbortCompactions:
 
 
 def _ids(node: Node) -> tuple[int, ...]:
-    return tuple(pieces.integer(number) for number in node.terminals("NUMBER"))
+    return tuple(grammar.integer(number) for number in node.terminals("NUMBER"))
 
 
 def show_compactions(node: Node, text: str) -> ShowCompactions:
     by_id = node.node("compaction_id")
     return ShowCompactions(
         span=node.span,
-        compaction_id=pieces.integer(pieces.terminal(by_id, "NUMBER")) if by_id else None,
-        database=pieces.optional_name(node),
+        compaction_id=grammar.integer(grammar.terminal(by_id, "NUMBER")) if by_id else None,
+        database=grammar.optional_name(node),
         name=_table_name(node),
-        partition=pieces.partition(node),
-        pool=pieces.clause_string(node, "pool"),
-        type=pieces.clause_string(node, "compaction_type"),
-        status=pieces.clause_string(node, "compaction_status"),
-        order_by=pieces.order_by(node),
-        limit=pieces.limit(node),
+        partition=grammar.partition(node),
+        pool=grammar.clause_string(node, "pool"),
+        type=grammar.clause_string(node, "compaction_type"),
+        status=grammar.clause_string(node, "compaction_status"),
+        order_by=grammar.order_by(node),
+        limit=grammar.limit(node),
     )
 
 
 def show_locks(node: Node, text: str) -> ShowLocks:
     return ShowLocks(
         span=node.span,
-        database=pieces.optional_name(node),
+        database=grammar.optional_name(node),
         name=_table_name(node),
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
         extended=node.has("EXTENDED"),
     )
 
 
 def _table_name(node: Node) -> QualifiedName | None:
-    return next(iter(pieces.table_names(node)), None)
+    return next(iter(grammar.table_names(node)), None)
 
 
 def lock_table(node: Node, text: str) -> LockTable:
     return LockTable(
         span=node.span,
-        name=pieces.table_name(node),
+        name=grammar.table_name(node),
         exclusive=node.has("EXCLUSIVE"),
-        partition=pieces.partition(node),
+        partition=grammar.partition(node),
     )
 
 
 def unlock_table(node: Node, text: str) -> UnlockTable:
     return UnlockTable(
-        span=node.span, name=pieces.table_name(node), partition=pieces.partition(node)
+        span=node.span, name=grammar.table_name(node), partition=grammar.partition(node)
     )
 
 
 def lock_database(node: Node, text: str) -> LockDatabase:
     return LockDatabase(
-        span=node.span, name=pieces.first_name(node), exclusive=node.has("EXCLUSIVE")
+        span=node.span, name=grammar.first_name(node), exclusive=node.has("EXCLUSIVE")
     )
 
 
 def unlock_database(node: Node, text: str) -> UnlockDatabase:
-    return UnlockDatabase(span=node.span, name=pieces.first_name(node))
+    return UnlockDatabase(span=node.span, name=grammar.first_name(node))
 
 
 BUILDERS = (

@@ -13,7 +13,7 @@ from acidsql.parser import (
     build_rows,
     build_tables,
     build_transactions,
-    pieces,
+    grammar,
     spans,
 )
 from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
@@ -408,7 +408,7 @@ def explain(node: Node, text: str) -> Explain:
     return Explain(
         span=node.span,
         statement=build(statement, text),
-        mode=pieces.words(mode, text) if mode else None,
+        mode=grammar.words(mode, text) if mode else None,
     )
 
 

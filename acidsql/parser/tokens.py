@@ -18,8 +18,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from acidsql.errors import Error, NestingError, ParseError, Span
-from acidsql.lazy_dataclass import dataclass
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import dataclass, pattern
 
 
 class TokenKind(StrEnum):

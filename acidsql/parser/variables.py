@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import pattern
 from acidsql.parser.statements import ResetVariable, SetAutocommit, SetVariable
 from acidsql.parser.tokens import scan, skip_blank
 from acidsql.settings.setting import BLANKS

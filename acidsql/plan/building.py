@@ -11,7 +11,7 @@ from enum import StrEnum
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.statements import Match
 from acidsql.plan.engines import INSERT_SHARE, Engines, SparkAtHand, engines, only_spark
 from acidsql.plan.operators import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.parallel import THREADS
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 
 INSERT_SHARE = 4

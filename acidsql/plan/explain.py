@@ -10,11 +10,10 @@ from typing import Any, assert_never
 
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Column, ForeignTable, Partition, SparkRelation, Table, TableName
-from acidsql.catalog.partition_ranges import Among
-from acidsql.catalog.partitions import partition_name
+from acidsql.catalog.partitions import Among, partition_name
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import Pruning
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.plan.building import query_operators
 from acidsql.plan.engines import SparkAtHand, engines
 from acidsql.plan.facts import locks_of, title_of, why_spark, words_of

@@ -12,7 +12,7 @@ from typing import assert_never
 from acidsql.catalog.model import Partition, Table, TableKind, TableName
 from acidsql.catalog.partitions import name_of, partition_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.plan.building import ChangeAction, query_of
 from acidsql.plan.engines import TOO_HEAVY, engines
 from acidsql.plan.operators import LocalRows, every

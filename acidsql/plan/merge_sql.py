@@ -16,9 +16,11 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column
 from acidsql.expressions.losses import given_name
 from acidsql.expressions.pruning import Predicate
-from acidsql.expressions.query_text import Piece, QueryText, Slot
 from acidsql.expressions.spark_words import (
     SOURCE_ROW,
+    Piece,
+    QueryText,
+    Slot,
     identifier,
     row_id_columns,
     spark_type,

@@ -20,13 +20,13 @@ from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStat
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID
 from acidsql.plan.engines import engines
+from acidsql.planner.bind.analysis import hive_names
 from acidsql.planner.bind.bound import BoundInsert, BoundPartition, BoundQuery
 from acidsql.planner.bind.bound_catalog import BoundCreateTableAs
 from acidsql.planner.bind.ddl.columns import VIRTUAL_COLUMNS, duplicate
 from acidsql.planner.bind.local.changes import local_insert
 from acidsql.planner.bind.local.query_trees import Stored, shown_columns
 from acidsql.planner.bind.local.scope import understood
-from acidsql.planner.bind.output_names import hive_names
 from acidsql.planner.bind.tables import did_you_mean
 from acidsql.settings import Settings
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, ClassVar
 from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
-from acidsql.expressions.query_text import Slice, Slot
+from acidsql.expressions.spark_words import Slice, Slot
 from acidsql.expressions.tree import PartitionCondition
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.bound import BoundLoad, BoundQuery, BoundRead, BoundRows
 from acidsql.planner.bind.local.query_trees import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, assert_never, cast
 from acidsql.acid.ids import StatementId
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.errors import Span, UnsupportedStatementError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.plan.building import (
     MergeJoin,
     change_operators,

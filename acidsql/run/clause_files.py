@@ -22,8 +22,7 @@ from acidsql.storage.events.row_ids import check_distinct, repeats, row_ids, sor
 from acidsql.storage.partitions import by_values, key_names, numbered
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.driver_writer import EventFile
-from acidsql.storage.write.losses import counts_of, without_marks
+from acidsql.storage.write.driver_writer import EventFile, counts_of, without_marks
 from acidsql.storage.write.target import WritePath, WriteTarget, Written
 from acidsql.storage.write.touched import Touched, Touching, by_changes, by_new_rows
 

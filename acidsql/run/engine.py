@@ -35,7 +35,7 @@ from acidsql.run.interpreter import Interpreter, ways_of
 from acidsql.run.resources import Resources
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.start.translation import translated
+from acidsql.spark.start.running import translated
 from acidsql.storage.snapshots import Snapshots, TableSnapshot, Visibility
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.target import StagedFile, Written
@@ -170,7 +170,7 @@ class Engine:
         """
         if not engines(self.resources.settings).driver:
             return NotHere("acidsql.engine=spark")
-        from acidsql.files.urls import is_relative
+        from acidsql.files.fileio import is_relative
         from acidsql.storage.by_path.relations import relation_at
 
         reason = self.resources.running.reads_otherwise(relative=is_relative(path))
@@ -345,7 +345,7 @@ class Engine:
         """The rows of a snapshot of one root in new files, with their ids, by the driver if it
         may, else by Spark.
         """
-        from acidsql.run.driver.own_rows import live_rows, stage_rows
+        from acidsql.run.driver.operators import live_rows, stage_rows
 
         rows = live_rows(self.driver, snapshot)
         if rows is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from acidsql.acid.ids import NO_STATEMENT, TxnId, WriteId
 from acidsql.catalog.model import Partition
 from acidsql.expressions.not_here import NotHere
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.plan.operators import Operator, Ran
 from acidsql.plan.plans import MergePlan, WritePlan
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 from acidsql.catalog.catalog import Catalog
 from acidsql.errors import ExecutionError
 from acidsql.files.file_systems import FileSystems
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import Url
+from acidsql.files.fileio import FileIO, Url
 from acidsql.settings import Settings
-from acidsql.spark.start.running import RunningSpark
-from acidsql.spark.start.translation import translated
+from acidsql.spark.start.running import RunningSpark, translated
 from acidsql.storage.counting import RowCounter
 from acidsql.storage.known_files import KnownFiles
 
@@ -62,7 +60,7 @@ class Resources:
     def _in_tasks(
         self, io: FileIO, root: str, work: Callable[[FileIO, Any], Any], items: Sequence[Any]
     ) -> list[Any] | None:
-        from acidsql.spark.start.executors import in_tasks
+        from acidsql.spark.start.workers import in_tasks
 
         return in_tasks(self.spark, io, root, work, items) if self.running.started else None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, assert_never
 
-from acidsql.attach.changes import going_words
+from acidsql.attach.overlays import going_words
 from acidsql.attach.statements import attach_table, detach_table
 from acidsql.catalog.attached import is_attached, is_overlay
 from acidsql.catalog.model import DEFAULT_DATABASE, Database, Table
@@ -14,7 +14,7 @@ from acidsql.ddl.databases import create_database
 from acidsql.ddl.tables import drop_table
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import path_of
 from acidsql.planner.bind.bound_catalog import (
     AttachAction,
     BoundAdoptTable,
@@ -57,7 +57,7 @@ def run_attach_command(
         case BoundDetachDatabase():
             return Result((), Stats(), notes=_detach_database(warehouse, action))
         case BoundDescribeChanges():
-            from acidsql.attach.changes import describe_changes
+            from acidsql.attach.overlays import describe_changes
 
             return describe_changes(store, warehouse.engine, warehouse.reads, action)
         case _:

@@ -99,8 +99,7 @@ def opened_store(
 def _opened_service(url: str, user: str, settings: Settings) -> SessionStore:
     """A Hive metastore. Conflicts are by its rule there: rows are not compared."""
     from acidsql.metastore.hive.authorizers import REFUSE
-    from acidsql.metastore.hive.reaching import access_of
-    from acidsql.metastore.hive.urls import parse_service, shown_servers
+    from acidsql.metastore.hive.reaching import access_of, parse_service, shown_servers
     from acidsql.metastore.hms.metastore import HiveMetastore
 
     if _GRANULARITY not in settings.changed():

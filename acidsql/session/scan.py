@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from acidsql.acid.ids import ROW_ID_COLUMN, WriteId
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Table, TableName
-from acidsql.catalog.types import ROW_ID_TYPE
+from acidsql.catalog.types import ROW_ID_TYPE, arrow_type
 from acidsql.errors import (
     BindError,
     ExecutionError,
@@ -27,7 +26,7 @@ from acidsql.expressions.pruning import columns_of
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.spark_words import identifier
 from acidsql.expressions.vectors import vectorized
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import placed_in, tokenize
 from acidsql.plan.plans import (
     Plan,

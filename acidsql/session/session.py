@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.parser.parameters import Params
-    from acidsql.session.retrying import Block
     from acidsql.session.scan import TableScan
     from acidsql.session.tables import SessionTable
+    from acidsql.session.transaction import Block
     from acidsql.txn.runs import CommittedRun
     from acidsql.txn.store import SessionStore
 
@@ -382,7 +382,7 @@ class Session:
         ``for attempt in session.transaction(retries=3): with attempt: ..`` runs the block again
         after retryable errors. ``run_id``: as for ``record_run``.
         """
-        from acidsql.session.retrying import Block
+        from acidsql.session.transaction import Block
 
         return Block(self, read_only=read_only, retries=retries, run_id=run_id)
 
@@ -390,7 +390,7 @@ class Session:
         """What ``work(session)`` returns, called in a transaction of its own; called again, with
         growing pauses, after errors that are ``retryable``.
         """
-        from acidsql.session.retrying import run_again
+        from acidsql.session.transaction import run_again
 
         return run_again(self.transaction(retries=retries), work)
 

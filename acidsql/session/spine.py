@@ -24,7 +24,7 @@ from acidsql.errors import (
     not_again,
 )
 from acidsql.frames.registry import Frames
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.statements.tables import (
     AttachDatabase,
     AttachTable,
@@ -69,10 +69,8 @@ from acidsql.planner.bind.bound_catalog import (
 from acidsql.result import Result, Stats
 from acidsql.run.engine import Engine
 from acidsql.run.flow import UNTRACED, Trace
-from acidsql.session.changes import Changed, SessionChanges
-from acidsql.session.queries import SessionQueries
-from acidsql.session.retrying import Attempts
-from acidsql.session.transaction import SessionLocks, SessionTransaction, Turn
+from acidsql.session.dml import Changed, SessionChanges, SessionQueries
+from acidsql.session.transaction import Attempts, SessionLocks, SessionTransaction, Turn
 from acidsql.settings import Settings, Variables
 from acidsql.txn.compactions import Compaction, CompactionType
 from acidsql.txn.reading import Reads
@@ -84,7 +82,7 @@ if TYPE_CHECKING:
     from acidsql.compaction.examination import Report
     from acidsql.compaction.health import TableHealth
     from acidsql.parser.parameters import Params
-    from acidsql.session.changes import SessionCopies
+    from acidsql.session.dml import SessionCopies
     from acidsql.txn.store import SessionStore
 
 _HEALTH = "DESCRIBE HEALTH "
@@ -229,7 +227,7 @@ class Spine:
         return self.frames.returned(table, self.settings.text("acidsql.frames.directory"))
 
     def _copies(self) -> SessionCopies:
-        from acidsql.session.changes import SessionCopies
+        from acidsql.session.dml import SessionCopies
 
         return SessionCopies(
             manager=self.open_store,
@@ -511,7 +509,7 @@ class Spine:
 
     def _compact_unless_served(self, compaction_ids: Collection[int]) -> None:
         # few sessions compact, and what does so is much
-        from acidsql.compaction.by_hand.waited_for import compact_unless_served
+        from acidsql.compaction.by_hand.need import compact_unless_served
 
         compact_unless_served(self.store, self.engine, self.settings, compaction_ids)
 
@@ -520,12 +518,12 @@ class Spine:
     def _read(self, plan: ReadPlan, source: str, trace: Trace) -> Result:
         rows = self.queries.read(plan, source, trace)
         if plan.telling is not None:
-            from acidsql.session.queries import answer_about
+            from acidsql.session.dml import answer_about
 
             return answer_about(rows, plan, trace)
         if plan.into is None:
             return rows
-        from acidsql.session.queries import unload
+        from acidsql.session.dml import unload
 
         return unload(rows, plan, self.engine.files, self.root, trace)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from acidsql.ddl.answers import done
 from acidsql.ddl.compactions import abort_compactions, show_compactions
 from acidsql.ddl.transactions import (
     abort_transactions,
@@ -15,7 +14,7 @@ from acidsql.ddl.transactions import (
     show_transactions,
 )
 from acidsql.ddl.variables import reset_variables, set_variable
-from acidsql.ddl.warehouse import Warehouse
+from acidsql.ddl.warehouse import Warehouse, done
 from acidsql.errors import BindError, Error, Span
 from acidsql.plan.facts import words_of
 from acidsql.plan.plans import SessionCommand

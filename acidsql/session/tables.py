@@ -23,7 +23,7 @@ from acidsql.session.spine import Spine
 from acidsql.utf8 import check_text
 
 if TYPE_CHECKING:
-    from acidsql.frames.batches import Batches
+    from acidsql.frames.frame_types import Batches
     from acidsql.result import Result
 
 
@@ -413,7 +413,7 @@ class Statements(Generic[Done]):
             with self._view(frame, ()) as source:
                 yield source.relation
             return
-        from acidsql.frames.batches import batches_of
+        from acidsql.frames.frame_types import batches_of
 
         batches = batches_of(frame, only_schema=self._only_schema)
         for name, field in zip(by_lower_name(batches.schema.names), batches.schema, strict=True):
@@ -460,7 +460,7 @@ class Statements(Generic[Done]):
             with self._view(frame, known) as source:
                 yield source
             return
-        from acidsql.frames.batches import batches_of
+        from acidsql.frames.frame_types import batches_of
 
         batches = batches_of(frame, only_schema=self._only_schema)
         names = tuple(by_lower_name(batches.schema.names))

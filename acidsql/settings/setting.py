@@ -1,5 +1,5 @@
-"""What a setting is, and how the text of ``SET k=v`` becomes its value. Hive:
-HiveConf.ConfVars.isType, Validator, HiveConf.toTime.
+"""What a setting is, its row in the tables, and how the text of ``SET k=v`` becomes its value.
+Hive: HiveConf.ConfVars.isType, Validator, HiveConf.toTime.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from typing import Literal
 
 from acidsql.errors import ProgrammingError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 Value = bool | int | float | str
 Kind = Literal["bool", "int", "long", "float", "bytes", "seconds", "text"] | tuple[str, ...]
@@ -213,3 +213,91 @@ def _time_unit(word: str, default: str) -> str | None:
     if unit in _SECONDS:
         return unit
     return next((short for long, short in _LONG_UNITS.items() if unit.startswith(long)), None)
+
+
+# ---- rows of Hive's tables
+#
+# One function a kind, so that a row of Hive's tables fits a line: name, default, what it does in
+# Hive.
+
+
+Unit = Literal["ms", "s", "h", "d"]
+
+
+def switch(
+    name: str, default: bool | None, doc: str, *aliases: str, honoured: bool = False
+) -> Setting:
+    text = None if default is None else str(default).lower()
+    return Setting(
+        name=name, kind="bool", default=text, doc=doc, aliases=aliases, honoured=honoured
+    )
+
+
+def whole(
+    name: str,
+    default: int,
+    doc: str,
+    *aliases: str,
+    kind: Literal["int", "long"] = "int",
+    low: int | None = None,
+    high: int | None = None,
+    honoured: bool = False,
+) -> Setting:
+    return Setting(
+        name=name,
+        kind=kind,
+        default=str(default),
+        doc=doc,
+        aliases=aliases,
+        low=low,
+        high=high,
+        honoured=honoured,
+    )
+
+
+def fraction(name: str, default: str, doc: str, *aliases: str, honoured: bool = False) -> Setting:
+    return Setting(
+        name=name, kind="float", default=default, doc=doc, aliases=aliases, honoured=honoured
+    )
+
+
+def time(
+    name: str,
+    default: str,
+    doc: str,
+    *aliases: str,
+    unit: Unit = "s",
+    low: int | None = None,
+    honoured: bool = False,
+) -> Setting:
+    return Setting(
+        name=name,
+        kind="seconds",
+        default=default,
+        doc=doc,
+        aliases=aliases,
+        unit=unit,
+        low=low,
+        honoured=honoured,
+    )
+
+
+def words(
+    name: str, allowed: str, default: str, doc: str, *aliases: str, honoured: bool = False
+) -> Setting:
+    return Setting(
+        name=name,
+        kind=tuple(allowed.split()),
+        default=default,
+        doc=doc,
+        aliases=aliases,
+        honoured=honoured,
+    )
+
+
+def text(
+    name: str, default: str | None, doc: str, *aliases: str, honoured: bool = False
+) -> Setting:
+    return Setting(
+        name=name, kind="text", default=default, doc=doc, aliases=aliases, honoured=honoured
+    )

@@ -10,11 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 
 from acidsql.errors import ProgrammingError, UnsupportedStatementError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.settings.hive_compactor import COMPACTOR
-from acidsql.settings.hive_metastore import METASTORE
-from acidsql.settings.hive_query import INSERTS, QUERIES
-from acidsql.settings.hive_txn import ACID, LOCKS, TXN
+from acidsql.lazy import dataclass
+from acidsql.settings.hive_compactor import COMPACTOR, METASTORE
+from acidsql.settings.hive_txn import ACID, INSERTS, LOCKS, QUERIES, TXN
 from acidsql.settings.own import OWN
 from acidsql.settings.setting import Setting, Value, given_text
 from acidsql.utf8 import check_text

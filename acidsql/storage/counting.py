@@ -28,8 +28,8 @@ from acidsql.expressions.pruning import Wanted
 from acidsql.expressions.tree import PartitionCondition
 from acidsql.files.fileio import FileIO
 from acidsql.settings import Settings
-from acidsql.storage.columns import read_columns
 from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds, DeleteEvents, valid_mask
+from acidsql.storage.file_layout import read_columns
 from acidsql.storage.footers import FileKey, Kept, RowIdRange, ScanFile, bucket_property, first_rows
 from acidsql.storage.known_files import KnownFiles
 
@@ -136,7 +136,7 @@ class RowCounter:
         self, snapshot: TableSnapshot, inserts: Sequence[ScanFile], max_events: int
     ) -> tuple[int, ...] | None:
         """``rows`` of a snapshot some of whose partitions have ``old_events``."""
-        from acidsql.storage.events.old_events import old_partitions, winners
+        from acidsql.storage.events.event_rows import old_partitions, winners
 
         old = old_partitions(inserts)
         new = [

@@ -26,9 +26,8 @@ from acidsql.errors import FormatError
 from acidsql.expressions.spark_words import SOURCE_ROW
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
-from acidsql.storage.columns import Longs, read_columns, read_table
 from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds, valid_mask
-from acidsql.storage.file_layout import layout
+from acidsql.storage.file_layout import Longs, layout, read_columns, read_table
 from acidsql.storage.footers import ScanFile, bucket_property, first_rows
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.partitions import canonical, key_names

@@ -7,7 +7,7 @@ from typing import Any
 
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import Workers
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.delete_events import MAX_RUNS, DeleteEventReader, IdRuns
 from acidsql.storage.footers import FileKey, Footers, Kept, Tasks, no_tasks
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId, WriteId
+from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, BucketId, WriteId, is_hidden
 from acidsql.acid.listed import DataFile
 from acidsql.acid.orc_types import OrcKind, OrcType
-from acidsql.acid.paths import is_hidden
 from acidsql.catalog.model import Column, FileFormat, Table
 from acidsql.catalog.types import (
     ArrayType,
@@ -28,16 +27,14 @@ from acidsql.catalog.types import (
     VarcharType,
 )
 from acidsql.errors import BindError, ExecutionError, FormatError, Span
-from acidsql.files.fileio import FileIO, check_name
+from acidsql.files.fileio import FileIO, check_name, path_of, split_url
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import path_of, split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.file_layout import layout
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.stored import orc_type
-from acidsql.storage.write.publish import staging, take_in
-from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+from acidsql.storage.write.target import StagedFile, WriteTarget, Written, staging, take_in
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

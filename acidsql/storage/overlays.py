@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from acidsql.acid.ids import ValidTxnList, ValidWriteIdList
-from acidsql.acid.paths import parse_directory
+from acidsql.acid.ids import (
+    ValidTxnList,
+    ValidWriteIdList,
+    parse_directory,
+)
 from acidsql.catalog.attached import Pinned, attached_write_ids, txns_below
 from acidsql.catalog.model import Table
 from acidsql.catalog.statistics import Filled
 from acidsql.errors import OperationalError
-from acidsql.files.fileio import FileIO, Listing
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import FileIO, Listing, path_of
 from acidsql.storage.snapshots import PartitionSnapshot, acid_directory, acid_partition
 
 _SHOWN = 3

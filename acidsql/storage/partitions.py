@@ -20,7 +20,7 @@ from acidsql.expressions.stores import typed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.catalog.partition_ranges import NameRanges
+    from acidsql.catalog.partitions import NameRanges
 
 Values = tuple[str, ...]
 
@@ -122,7 +122,7 @@ def ranges_with(columns: Sequence[Column], texts: Values) -> NameRanges | None:
     """The ranges of names of all partitions with these values, texts that Hive has written; None if
     they may be anywhere.
     """
-    from acidsql.catalog.partition_ranges import name_ranges
+    from acidsql.catalog.partitions import name_ranges
 
     wanted: dict[str, list[Any]] = {}
     for column, text in zip(columns, texts, strict=True):

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from acidsql.acid.ids import NO_STATEMENT, ValidTxnList, ValidWriteIdList, WriteId
+from acidsql.acid.ids import METADATA_FILE, NO_STATEMENT, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.acid.listed import AcidDirectory, DataFile, FileEntry, names_above, visible_files
-from acidsql.acid.paths import METADATA_FILE
 from acidsql.acid.snapshot import choose, waits_for_a_txn
 from acidsql.catalog.attached import (
     attached_write_ids,
@@ -33,17 +32,25 @@ from acidsql.catalog.statistics import (
     whole_number,
 )
 from acidsql.errors import SnapshotTooOldError, TransactionAbortedError, Warning
-from acidsql.files.fileio import FileIO, FileReader, Listing, hidden_reader
+from acidsql.files.fileio import (
+    FileIO,
+    FileReader,
+    Listing,
+    hidden_reader,
+    is_inside,
+    parent,
+    path_of,
+    split_url,
+)
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import is_inside, parent, path_of, split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.footers import FoundFile, is_event_file, read_footer
 from acidsql.storage.write.pending import PendingRoot
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acidsql.catalog.partition_ranges import Among
+    from acidsql.catalog.partitions import Among
 
 
 # ---- moved files
@@ -308,7 +315,7 @@ class _Listed:
 
     def looked_at(self, names: Sequence[str]) -> set[str]:
         """The names among these that were asked for."""
-        from acidsql.catalog.partition_ranges import chosen
+        from acidsql.catalog.partitions import chosen
 
         return {name for among in self.parts or () for name in chosen(among, names)}
 
@@ -396,7 +403,7 @@ class Snapshots:
         """
         if not listed.by_name and not listed.parts:  # mostly
             return
-        from acidsql.catalog.partition_ranges import chosen
+        from acidsql.catalog.partitions import chosen
 
         now = {name_of(table, one): one.location for one in partitions}
         then = {name: one.location for name, one in listed.by_name.items()}
@@ -464,7 +471,7 @@ class Snapshots:
                 now.statistics if now is not None and _identity(now) == _identity(table) else {}
             ]
         else:
-            from acidsql.catalog.partition_ranges import ranges_of
+            from acidsql.catalog.partitions import ranges_of
 
             names = [name_of(table, p) for p in partitions]
             if len(names) <= _FEW:

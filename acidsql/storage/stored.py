@@ -32,7 +32,6 @@ import pyarrow.compute as pc
 
 from acidsql.acid.orc_types import OrcKind, OrcType, struct_type
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
-from acidsql.catalog.arrow_types import arrow_type as arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import (
     ArrayType,
@@ -45,6 +44,7 @@ from acidsql.catalog.types import (
     VarcharType,
     is_timestamp,
 )
+from acidsql.catalog.types import arrow_type as arrow_type
 from acidsql.errors import DataError
 
 FIRST_UNSTORABLE, LAST_UNSTORABLE = -999_000, -1

@@ -10,17 +10,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.acid.evidence import Evidence, Ranges, evidence_of
-from acidsql.acid.ids import RangeResponse, TxnId, ValidWriteIdList, WriteId
+from acidsql.acid.ids import (
+    Base,
+    DirectoryName,
+    RangeResponse,
+    TxnId,
+    ValidWriteIdList,
+    WriteId,
+    is_reserved,
+    parse_directory,
+)
 from acidsql.acid.listed import FileEntry, id_range, takes_in
-from acidsql.acid.paths import Base, DirectoryName, is_reserved, parse_directory
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, WrittenDirectory
 from acidsql.errors import FormatError, OperationalError, Warning
-from acidsql.files.fileio import FileIO, Listing, hidden_reader
-from acidsql.files.urls import is_inside, path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, Listing, hidden_reader, is_inside, path_of
+from acidsql.lazy import dataclass
 from acidsql.storage.footers import read_footer
 from acidsql.txn.readers import UnwritableError
 

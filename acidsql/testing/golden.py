@@ -33,10 +33,9 @@ from acidsql.parser.statements import (
     Query,
     Update,
 )
-from acidsql.testing.listing import changes, take_listing
 from acidsql.testing.script import FILES, FIRST_SESSION, PLAN, ScriptError, Step, read_steps
 from acidsql.testing.sessions import run_sessions, uses_sessions
-from acidsql.testing.texts import error_text, masked, result_text
+from acidsql.testing.texts import changes, error_text, masked, result_text, take_listing
 
 if TYPE_CHECKING:
     from acidsql.session import Session

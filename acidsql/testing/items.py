@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.session import Session

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
     from acidsql.session import Session
-    from acidsql.testing.listing import FileChanges
     from acidsql.testing.tables import TableMaker
+    from acidsql.testing.texts import FileChanges
 
 NEEDED = "syrupy compares them: pip install 'acidsql[pytest]'"
 
@@ -177,7 +177,7 @@ def acidsql_files(
     acidsql_warehouse: Path,
 ) -> Callable[[], AbstractContextManager[FileChanges]]:
     """A function: ``with acidsql_files() as files`` sees what its statements do to the files."""
-    from acidsql.testing.listing import file_changes
+    from acidsql.testing.texts import file_changes
 
     return partial(file_changes, acidsql_warehouse)
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from acidsql import errors
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.script import split
 
 MARK = "-- !acid"

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.testing.script import FILES, FIRST_SESSION, ScriptError, Step
 from acidsql.txn.locks import NO_TXN, LockInfo, LockQueue, LockState
 

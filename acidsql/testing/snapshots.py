@@ -17,7 +17,7 @@ from syrupy.terminal import bold, context_style, received_style, snapshot_style
 
 from acidsql.errors import Error, Warning
 from acidsql.testing.items import GoldenItem, OrphanItem, orphans
-from acidsql.testing.listing import FileChanges
+from acidsql.testing.texts import FileChanges
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.describe import literal, quoted
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.errors import DataError, TableNotFoundError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.result import Result

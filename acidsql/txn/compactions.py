@@ -21,11 +21,10 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
-from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, ValidTxnList, WriteId
-from acidsql.acid.paths import NO_VISIBILITY
+from acidsql.acid.ids import NO_VISIBILITY, TxnId, ValidCompactorWriteIdList, ValidTxnList, WriteId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import MetastoreError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
 """The message of an entry that had nothing to do, in Hive's words."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from acidsql.acid.ids import TxnId, WriteId
 from acidsql.catalog.model import Table, TableName
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 HIDDEN = ".acidsql_"
 """What the names of directories begin with that are no table's or partition's."""

@@ -20,7 +20,7 @@ from acidsql.errors import (
     OperationalError,
     TransactionAbortedError,
 )
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.txn.manager import TxnManager

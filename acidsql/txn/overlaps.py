@@ -35,7 +35,7 @@ from dataclasses import field
 from acidsql.acid.ids import ROW_ID_COLUMN, RowId, TxnId, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import WriteConflictError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 TXN_ABORTED = 10263
 """Hive's ErrorMsg.TXN_ABORTED."""

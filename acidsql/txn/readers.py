@@ -27,7 +27,7 @@ from typing import Protocol
 from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError, SnapshotTooOldError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockAnswer, LockRequest
 

@@ -10,7 +10,7 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import TableName
 from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import InterfaceError, RunCommittedError, WriteConflictError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.utf8 import check_text
 
 # ---- runs

@@ -13,12 +13,16 @@ from hypothesis.extra.lark import from_lark
 from lark import Lark
 from lark.exceptions import LarkError
 
-from acidsql.acid.ids import NO_STATEMENT, BucketId, StatementId, TxnId, WriteId
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
+    NO_STATEMENT,
     Base,
+    BucketId,
     DeleteDelta,
     Delta,
     DirectoryName,
+    StatementId,
+    TxnId,
+    WriteId,
     base_name,
     bucket_file_name,
     delete_delta_name,

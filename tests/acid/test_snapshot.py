@@ -16,6 +16,9 @@ from hypothesis import strategies as st
 
 from acidsql.acid.ids import (
     NO_STATEMENT,
+    Base,
+    DeleteDelta,
+    Delta,
     StatementId,
     TxnId,
     ValidCleanerWriteIdList,
@@ -25,7 +28,6 @@ from acidsql.acid.ids import (
     WriteId,
 )
 from acidsql.acid.listed import AcidDirectory, Directory, FileEntry
-from acidsql.acid.paths import Base, DeleteDelta, Delta
 from acidsql.acid.snapshot import (
     INPUTS_FILE,
     WITH_DELETE_DELTA,

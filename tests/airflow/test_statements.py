@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.airflow.statements import Kind, task_statements
+from acidsql.airflow.runs import Kind, task_statements
 from acidsql.errors import ParseError, ProgrammingError
 
 

@@ -17,7 +17,7 @@ from pyarrow import orc
 
 from acidsql.acid.ids import BucketId, StatementId, encode
 from acidsql.catalog.model import TableName
-from acidsql.cli.declaring import declare
+from acidsql.cli.doctor import declare
 from acidsql.errors import BindError, FormatError
 from acidsql.session import Session
 from tests.attach.old_tables import DELETE, INSERT, UPDATE, Event, write_events

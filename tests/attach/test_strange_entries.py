@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.catalog.model import Table, TableName
-from acidsql.cli.declaring import declare
+from acidsql.cli.doctor import declare
 from acidsql.compaction.doctor.mending import mend
 from acidsql.compaction.doctor.rounds import examine_table
 from acidsql.errors import BindError, FormatError, OperationalError

@@ -30,10 +30,9 @@ from acidsql.errors import Error
 from acidsql.session import Session
 from acidsql.spark.start.session import start
 from acidsql.testing.items import THROWN_AWAY
-from acidsql.testing.listing import changes, take_listing
 from acidsql.testing.script import Step, read_steps
 from acidsql.testing.sessions import uses_sessions
-from acidsql.testing.texts import error_text, masked, result_text
+from acidsql.testing.texts import changes, error_text, masked, result_text, take_listing
 from tests.session.fuzz.random_dml import random_script
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.metastore.hive.calls.reading import Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.store import Store
 from acidsql.session import Session

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.model import Column, Partition
-from acidsql.catalog.partition_ranges import NameRanges, chosen, name_ranges, text_ranges
-from acidsql.catalog.partitions import partition_name
+from acidsql.catalog.partitions import NameRanges, chosen, name_ranges, partition_name, text_ranges
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.expressions.pruning import Wanted, ranges_needed
 from acidsql.expressions.reader import read_condition

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.catalog.model import STORAGES, FileFormat, Table, TableName
-from acidsql.catalog.text_format import TextFormat, text_format, text_problem
+from acidsql.catalog.text import TextFormat, text_format, text_problem
 
 DEFAULTS = "\x01\x02\x03\x04\x05\x06\x07\x08"
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.cli.completion.catalog import SessionNames
-from acidsql.cli.completion.complete import complete
-from acidsql.cli.completion.words import FUNCTIONS
+from acidsql.cli.completion.complete import FUNCTIONS, complete
+from acidsql.cli.completion.scope import SessionNames
 from acidsql.expressions.spark_words import is_function
 from acidsql.session import Session
 

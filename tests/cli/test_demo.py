@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.cli import demo_flights
+from acidsql.cli import demo
 from acidsql.cli.main import main
 from acidsql.session import Session
 
@@ -25,7 +25,7 @@ def test_all_flights_are_read() -> None:
     """Every flight of the package is there, what is unknown is NULL, and times are the wall clock
     of UTC.
     """
-    flights = demo_flights.read_flights()
+    flights = demo.read_flights()
     assert flights.num_rows == 336_776
     assert flights["dep_time"].null_count == 8_255
     assert flights["tailnum"].null_count == 2_512

@@ -11,7 +11,7 @@ from acidsql.compaction.cleaner import Cleaner
 from acidsql.compaction.merging.carrying_out import carry_out
 from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import (

@@ -6,16 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList
-from acidsql.acid.paths import parse_directory
+from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, parse_directory
 from acidsql.catalog.model import Partition, Table, TableName
-from acidsql.compaction.merging.carrying_out import Merged, carry_out
+from acidsql.compaction.merging.carrying_out import Claim, Merged, carry_out
 from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
-from acidsql.compaction.merging.publishing import Claim
 from acidsql.compaction.worker import Worker
+from acidsql.files.fileio import path_of
 from acidsql.files.local_files import LocalFileIO
-from acidsql.files.urls import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
 from acidsql.txn.compactions import Compaction, CompactionRequest, CompactionType

@@ -21,7 +21,7 @@ from acidsql.catalog.model import Table, TableName
 from acidsql.compaction.doctor.finding import Finding, Severity
 from acidsql.compaction.doctor.mending import STRAYS, mend
 from acidsql.compaction.doctor.rounds import examine_path, examine_table
-from acidsql.compaction.merging.publishing import COMPACTED
+from acidsql.compaction.merging.carrying_out import COMPACTED
 from acidsql.errors import Error, OperationalError
 from acidsql.files.local_files import LOCAL
 from acidsql.metastore.opening import PURGED_BELOW

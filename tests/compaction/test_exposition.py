@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.compaction.exposition import CONTENT_TYPE, exposition
+from acidsql.compaction.metrics import CONTENT_TYPE, exposition
 from acidsql.errors import MetastoreError, ProgrammingError
 
 TEXT = "# TYPE compaction_num_active_workers gauge\n# EOF\n"

@@ -12,8 +12,7 @@ from acidsql.catalog.model import (
     Partition,
     TableName,
 )
-from acidsql.catalog.partition_ranges import NameRanges
-from acidsql.catalog.partitions import name_of
+from acidsql.catalog.partitions import NameRanges, name_of
 from acidsql.errors import (
     AlreadyExistsError,
     BindError,

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import Lossy
+from acidsql.expressions.not_here import Lossy, NotHere
 from acidsql.expressions.stores import stored, value_of
 
 

@@ -11,9 +11,8 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.files import file_systems
 from acidsql.files.arrow_files import ArrowFileIO
 from acidsql.files.file_systems import FileSystems
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, Url, parent, path_of, real_path, relative_to, spark_url
 from acidsql.files.local_files import LocalFileIO
-from acidsql.files.urls import Url, parent, path_of, real_path, relative_to, spark_url
 from acidsql.settings import Settings
 from acidsql.spark.jvm import hadoop_files, java
 from acidsql.spark.read.scan_words import file_uri, metadata_path

@@ -14,8 +14,8 @@ from pyarrow import fs, orc
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files import arrow_files
 from acidsql.files.arrow_files import ArrowFileIO, os_errors
+from acidsql.files.fileio import split_url
 from acidsql.files.local_files import LocalFileIO, local_path
-from acidsql.files.urls import split_url
 from tests.spark.stores import BUCKET, Place, S3Server, mounted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv
 
-from acidsql.frames.csv_records import Dialect, dialect_of, find_records, names_of, records
+from acidsql.frames.file_sources import Dialect, dialect_of, find_records, names_of, records
 
 PLAIN = Dialect(header=True, delimiter=",", quote='"', null="", skip=0)
 PARTS = st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "b,", ' "x"', '"q\n"', "\n\n"])

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.frames.fitting import MisfitError, fitted, may_fit
 
 FITS: list[tuple[Any, pa.DataType, str, Any]] = [

@@ -15,7 +15,7 @@ from pyarrow import orc
 from acidsql.catalog.model import Column
 from acidsql.catalog.types import parse_type
 from acidsql.errors import DataError
-from acidsql.frames.batches import batches_of
+from acidsql.frames.frame_types import batches_of
 from acidsql.frames.spooling import Frame
 from acidsql.storage.waiting_rows import to_file, waiting_rows
 

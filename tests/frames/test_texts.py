@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from acidsql.catalog.types import parse_type
-from acidsql.frames.copying.texts import can_be_text, from_texts
+from acidsql.frames.copying.copied import can_be_text, from_texts
 from acidsql.frames.fitting import MisfitError
 
 GOOD: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.acid.paths import DeleteDelta, Delta, parse_directory
+from acidsql.acid.ids import DeleteDelta, Delta, parse_directory
 from acidsql.session import Session
 from tests.interop.real_hive import Ran, RealHive
 from tests.interop.served_hive import ServedHive, serving, stop_at

@@ -21,9 +21,9 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.engine import URL
 
 from acidsql.errors import Error, NotSupportedError
-from acidsql.metastore.hive.authentication.tokens import parse_tokens
-from acidsql.metastore.hive.calls.declaring import Method, struct_of
-from acidsql.metastore.hive.connection import connected
+from acidsql.metastore.hive.authentication.login import parse_tokens
+from acidsql.metastore.hive.calls.reading import Method, struct_of
+from acidsql.metastore.hive.client import connected
 from acidsql.metastore.hive.protocol import TEXT
 from acidsql.metastore.hive.reaching import access_of
 from acidsql.session import Session

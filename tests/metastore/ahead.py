@@ -15,7 +15,7 @@ import pytest
 import acidsql
 from acidsql.cli.main import main
 from acidsql.metastore.schema import METADATA
-from acidsql.metastore.sql import compiling, real
+from acidsql.metastore.sql import real, sqlite
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 STATEMENTS = f"""
@@ -92,11 +92,11 @@ DROP DATABASE d CASCADE
 
 def compiled_ahead() -> dict[str, Any]:
     METADATA.sorted_tables  # noqa: B018 (has all of them made)
-    tables = compiling.create_texts(real(METADATA), compiling.dialect())
+    tables = sqlite.create_texts(real(METADATA), sqlite.dialect())
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        statements: dict[str, compiling.Compiled] = {}
-        patch.setattr(compiling, "known", statements)
-        patch.setattr(compiling, "_ahead", lambda: {"statements": {}, "tables": tables})
+        statements: dict[str, sqlite.Compiled] = {}
+        patch.setattr(sqlite, "known", statements)
+        patch.setattr(sqlite, "_ahead", lambda: {"statements": {}, "tables": tables})
         carry_out(str(Path(folder, "w")))
     return {"statements": dict(sorted(statements.items())), "tables": tables}
 
@@ -126,4 +126,4 @@ def text_of(ahead: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    compiling.AHEAD.write_text(text_of(compiled_ahead()), encoding="utf-8")
+    sqlite.AHEAD.write_text(text_of(compiled_ahead()), encoding="utf-8")

@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 import sqlalchemy
 
-from acidsql.metastore.sql import compiling, or_, real, select, update
-from acidsql.metastore.sql.connections import Pool
+from acidsql.metastore.sql import or_, real, select, sqlite, update
+from acidsql.metastore.sql.sqlite import Pool
 from acidsql.metastore.tables import SDS, TBLS
 from tests.metastore.ahead import compiled_ahead, text_of
 
@@ -23,7 +23,7 @@ def metastore_url() -> None:
 
 def test_what_was_compiled_ahead_is_what_sqlalchemy_compiles() -> None:
     """`python -m tests.metastore.ahead` makes the file that the package has."""
-    assert compiling.AHEAD.read_text(encoding="utf-8") == text_of(compiled_ahead())
+    assert sqlite.AHEAD.read_text(encoding="utf-8") == text_of(compiled_ahead())
 
 
 def test_the_words_are_sqlalchemys() -> None:

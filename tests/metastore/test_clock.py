@@ -12,7 +12,7 @@ import pytest
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError, TransactionAbortedError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.process import Process
+from acidsql.processes import Process
 from acidsql.txn.locks import LockComponent, LockRequest, LockState, LockType
 from tests.metastore.conftest import Clock
 

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from acidsql.acid.ids import TxnId
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.process import Process
+from acidsql.processes import Process
 from acidsql.txn.locks import LockType
 from tests.contracts.lock_requests import ACQUIRED, WAITING, asking, on
 from tests.contracts.store import T

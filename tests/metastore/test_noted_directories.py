@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.process import Process
+from acidsql.processes import Process
 from tests.metastore.conftest import Clock
 
 pytestmark = pytest.mark.skipif(

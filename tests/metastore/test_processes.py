@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.process import Process
+from acidsql.processes import Process
 from acidsql.txn.compactions import CompactionRequest, CompactionState, CompactionType
 from acidsql.txn.locks import LockState
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState

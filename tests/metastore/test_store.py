@@ -26,8 +26,8 @@ from acidsql.catalog.model import (
 from acidsql.catalog.types import parse_type
 from acidsql.errors import CommitStateUnknownError, MetastoreBusyError, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.sql import compiling
-from acidsql.metastore.sql.connections import SQLiteConnection
+from acidsql.metastore.sql import sqlite
+from acidsql.metastore.sql.sqlite import SQLiteConnection
 from acidsql.metastore.stores import database_file
 from acidsql.txn.readers import UnwritableError
 
@@ -111,11 +111,11 @@ def test_stores_share_what_was_compiled(reopen: Reopen, monkeypatch: pytest.Monk
         compile_one(self, *args, **options)
 
     monkeypatch.setattr(SQLCompiler, "__init__", counting)
-    monkeypatch.setattr(compiling, "known", {})
+    monkeypatch.setattr(sqlite, "known", {})
     reopen().open_txn()
     assert not compiled
-    monkeypatch.setattr(compiling, "known", {})
-    monkeypatch.setattr(compiling, "_ahead", lambda: {"statements": {}})
+    monkeypatch.setattr(sqlite, "known", {})
+    monkeypatch.setattr(sqlite, "_ahead", lambda: {"statements": {}})
     reopen().open_txn()
     assert compiled
     compiled.clear()

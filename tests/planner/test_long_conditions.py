@@ -15,11 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import parse_type
-from acidsql.expressions.query_text import QueryText, edited
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
+from acidsql.expressions.spark_words import QueryText, edited
 from acidsql.expressions.tree import Condition
 from acidsql.expressions.vectors import vectorized
 from acidsql.parser import tokens

@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from acidsql.errors import BindError, Span
-from acidsql.planner.bind.output_names import hive_names, outputs
+from acidsql.planner.bind.analysis import hive_names, outputs
 
 HERE = Span(0, 1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import Span
-from acidsql.expressions.query_text import Edit, QueryText, Slice, Slot, edited
+from acidsql.expressions.spark_words import Edit, QueryText, Slice, Slot, edited
 from acidsql.planner.bind.bound import BoundQuery, BoundUpdate
 from tests.planner.conftest import Bind
 

@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.catalog.types import parse_type
-from acidsql.rendering.fitting import fitted, need
-from acidsql.rendering.formats import Format, Layout, parse_format, write_rows
+from acidsql.rendering.formats import Format, Layout, fitted, need, parse_format, write_rows
 from acidsql.result import ResultColumn
 from acidsql.width import display_width, shorten, wrapped
 

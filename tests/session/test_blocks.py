@@ -10,7 +10,7 @@ import pytest
 
 from acidsql.errors import Error, InterfaceError, LockTimeoutError, NotNullError
 from acidsql.session import Session
-from acidsql.session.retrying import Attempts
+from acidsql.session.transaction import Attempts
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 

@@ -21,7 +21,7 @@ from acidsql.files.parallel import in_parallel
 from acidsql.interrupts import CARRIED_OUT
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.session import Session
-from acidsql.spark.start.translation import translated
+from acidsql.spark.start.running import translated
 
 TABLE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 INSERT = "INSERT INTO t VALUES (1), (2)"

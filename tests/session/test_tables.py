@@ -26,7 +26,7 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.session import Session
-from acidsql.session.retrying import Attempts
+from acidsql.session.transaction import Attempts
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 

@@ -15,10 +15,9 @@ import pytest
 from pyarrow import csv, orc
 from pyarrow import parquet as pq
 
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column
 from acidsql.catalog.text import strict_json
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.errors import BindError, DataError, Error, ExecutionError, UnsupportedStatementError
 from acidsql.session import Session
 from acidsql.storage.unload.formats import json_lines

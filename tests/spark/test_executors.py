@@ -19,7 +19,7 @@ from acidsql.files.fileio import FileIO
 from acidsql.session import Session
 from acidsql.spark import jvm
 from acidsql.spark.jvm import jobs
-from acidsql.spark.start import executors, workers
+from acidsql.spark.start import workers
 from acidsql.storage import footers
 from tests.interop.judge import Judge
 from tests.interop.judged import judge_warehouse
@@ -167,10 +167,10 @@ def test_very_many_footers_are_read_by_tasks(far: Session, monkeypatch: pytest.M
 def test_work_is_done_in_other_processes(far: Session, warehouse: Path) -> None:
     """In order, and an error of ours comes out as it is."""
     io = far.files
-    assert HERE not in executors.work_on_files(far.spark, io, str(warehouse), process_of, range(5))
-    assert executors.work_on_files(far.spark, io, str(warehouse), process_of, []) == []
+    assert HERE not in workers.work_on_files(far.spark, io, str(warehouse), process_of, range(5))
+    assert workers.work_on_files(far.spark, io, str(warehouse), process_of, []) == []
     with pytest.raises(FormatError, match="item 0 is wrong\nhint: none"):
-        executors.work_on_files(far.spark, io, str(warehouse), failing, range(5))
+        workers.work_on_files(far.spark, io, str(warehouse), failing, range(5))
 
 
 def test_executors_that_lack_something_are_left_alone(
@@ -178,12 +178,11 @@ def test_executors_that_lack_something_are_left_alone(
 ) -> None:
     """The work is then done here, from the start, and they are not asked again."""
     assert (
-        executors.work_on_files(far.spark, far.files, str(warehouse), unfit, [HERE] * 3)
-        == [HERE] * 3
+        workers.work_on_files(far.spark, far.files, str(warehouse), unfit, [HERE] * 3) == [HERE] * 3
     )
     monkeypatch.setattr(jvm, "map_in_tasks", None)
     assert (
-        executors.work_on_files(far.spark, far.files, str(warehouse), process_of, range(3))
+        workers.work_on_files(far.spark, far.files, str(warehouse), process_of, range(3))
         == [HERE] * 3
     )
 
@@ -215,7 +214,7 @@ def test_local_files_and_those_of_hadoop_stay_here(
     monkeypatch.setattr(jvm, "map_in_tasks", None)
     for io in (session.files, store(warehouse, travels=False)):
         assert (
-            executors.work_on_files(session.spark, io, str(warehouse), process_of, range(3))
+            workers.work_on_files(session.spark, io, str(warehouse), process_of, range(3))
             == [HERE] * 3
         )
 

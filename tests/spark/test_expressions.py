@@ -19,7 +19,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type
 from acidsql.spark import jvm
-from acidsql.spark.write.bucket_expressions import (
+from acidsql.spark.write.tasks import (
     BUCKET,
     SEED_LITERAL,
     bucket_number_sql,

@@ -7,7 +7,7 @@ import gc
 
 import pytest
 
-from acidsql.run.spark.queries import collector_paused
+from acidsql.run.spark.operators import collector_paused
 
 
 @pytest.mark.parametrize("enabled", [True, False])

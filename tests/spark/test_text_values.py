@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from acidsql.catalog.model import Column
-from acidsql.catalog.text_format import TextFormat
+from acidsql.catalog.text import TextFormat
 from acidsql.catalog.types import parse_type
 from acidsql.spark.read.text_values import cells, line, texts, values
 

@@ -11,8 +11,7 @@ from acidsql.plan.operators import Effect
 from acidsql.spark.write import writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.pending import PendingWrites
-from acidsql.storage.write.publish import publish
-from acidsql.storage.write.target import WriteTarget, Written
+from acidsql.storage.write.target import WriteTarget, Written, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

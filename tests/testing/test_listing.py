@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from acidsql.testing.listing import changes, take_listing
+from acidsql.testing.texts import changes, take_listing
 
 
 def test_orc_files_show_their_rows_and_the_store_is_left_out(tmp_path: Path) -> None:

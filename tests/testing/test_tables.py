@@ -13,9 +13,8 @@ import pytest
 
 from acidsql import Session
 from acidsql.errors import DataError
-from acidsql.testing.listing import file_changes
 from acidsql.testing.tables import TableMaker
-from acidsql.testing.texts import result_text
+from acidsql.testing.texts import file_changes, result_text
 
 CSV = 'Id,name,born,code\n1,Ada,1815-12-10,007\n2,"",,\n3,"a, ""b""\nc",1906-12-09,08\n'
 

@@ -37,9 +37,8 @@ from acidsql.errors import (
     NotSupportedError,
     WriteConflictError,
 )
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import is_inside, path_of, real_path
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, is_inside, path_of, real_path
+from acidsql.lazy import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.metastore import HiveMetastore

@@ -7,8 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
-from acidsql.acid.paths import NO_VISIBILITY, parse_directory
+from acidsql.acid.ids import (
+    NO_VISIBILITY,
+    TxnId,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+    parse_directory,
+)
 from acidsql.attach.facts import FLAGS
 from acidsql.attach.layout import LaidOut, laid_out
 from acidsql.catalog.attached import (
@@ -26,7 +32,7 @@ from acidsql.catalog.names import no_table
 from acidsql.errors import BindError, Error, NotSupportedError
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import look_at_all
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hms.migration import MARK
 

@@ -36,9 +36,8 @@ from acidsql.catalog.model import Database, Partition, Table, TableKind, TableNa
 from acidsql.catalog.names import no_database
 from acidsql.commit.recovery import Recovery
 from acidsql.errors import AlreadyExistsError, Error, NotSupportedError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, path_of
+from acidsql.lazy import dataclass
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.metastore import HiveMetastore

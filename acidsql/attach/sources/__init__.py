@@ -2,11 +2,10 @@
 
 urls.py          a database or a metastore's service that USING names; how it is shown and kept
                  without its password
-database.py      one read-only transaction in a PostgreSQL or MySQL database
+database.py      one read-only transaction in a PostgreSQL or MySQL database; which tables can be
+                 attached, whatever tells of them
 derby_dump.py    a directory of exports of an embedded Derby database
-metastore.py     a table in Hive's tables: which one it is, and its facts
-databases.py     all tables of one of Hive's databases
+metastore.py     a table in Hive's tables: which one it is, and its facts; all tables of a database
 service.py       a table as the service tells it
-hive_tables.py   which tables can be attached, whatever tells of them
 live.py          what is asked anew for each statement
 """

@@ -14,7 +14,7 @@ from typing import Any
 
 from acidsql.acid.ids import WriteId
 from acidsql.attach.facts import PartitionFacts, TableFacts
-from acidsql.attach.sources.hive_tables import (
+from acidsql.attach.sources.database import (
     CATALOG,
     NAME_IT,
     attachable_location,
@@ -27,7 +27,6 @@ from acidsql.catalog.model import Bucketing, Column, SortColumn, TableName
 from acidsql.errors import BindError, MetastoreError
 from acidsql.metastore.embedded import current_user
 from acidsql.metastore.hive.authorizers import REFUSE, find_authorizer, refused_error
-from acidsql.metastore.hive.calls.declaring import NO_SUCH_OBJECT
 from acidsql.metastore.hive.calls.reading import (
     GET_CONFIG_VALUE,
     GET_OPEN_TXNS,
@@ -37,9 +36,12 @@ from acidsql.metastore.hive.calls.reading import (
     GET_VALID_WRITE_IDS,
     INSERT_ONLY_TABLES,
     NO_LIMIT,
+    NO_SUCH_OBJECT,
+    plain_text,
+    txn_list,
+    write_id_lists,
 )
-from acidsql.metastore.hive.connection import Connection, DeclaredError, ask_first
-from acidsql.metastore.hive.lists import plain_text, txn_list, write_id_lists
+from acidsql.metastore.hive.client import Connection, DeclaredError, ask_first
 from acidsql.metastore.hive.protocol import WireError
 from acidsql.metastore.hive.reaching import access_of
 from acidsql.settings import Settings

@@ -17,8 +17,8 @@ from sqlalchemy.exc import ArgumentError
 from acidsql.catalog.attached import DATABASES
 from acidsql.catalog.model import TableName
 from acidsql.errors import BindError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.urls import parse_servers, shown_servers
+from acidsql.lazy import dataclass
+from acidsql.metastore.hive.reaching import parse_servers, shown_servers
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "passwd")

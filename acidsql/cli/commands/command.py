@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from acidsql.errors import ProgrammingError, Span
-from acidsql.lazy_dataclass import dataclass
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner

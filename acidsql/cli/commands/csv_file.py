@@ -11,15 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import Column
-from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
+from acidsql.catalog.types import (
+    CharType,
+    DecimalType,
+    HiveType,
+    PrimitiveType,
+    VarcharType,
+    arrow_type,
+)
 from acidsql.cli.console import counted
 from acidsql.errors import BindError, DataError
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import Lossy
+from acidsql.expressions.not_here import Lossy, NotHere
 from acidsql.expressions.stores import store
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from acidsql.cli.commands.command import NAME, Command
 from acidsql.cli.output.showing import screen_of
 from acidsql.errors import ProgrammingError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner

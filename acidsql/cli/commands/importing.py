@@ -1,18 +1,19 @@
 """The rows of CSV files into tables, quotes understood; and which files LOAD DATA takes with their
-quotes, as Hive does.
+quotes, as Hive does. And where rows go.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import subprocess
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import Column, FileFormat, Table, TableName
-from acidsql.cli.commands.command import needed, unquoted
+from acidsql.cli.commands.command import leave, needed, unquoted
 from acidsql.cli.commands.csv_file import Counted, CsvFile
 from acidsql.cli.console import counted
 from acidsql.errors import Error, ProgrammingError
@@ -25,6 +26,7 @@ from acidsql.session import Session
 
 if TYPE_CHECKING:
     from acidsql.cli.runner import Runner
+
 
 _MOST_WARNINGS = 5
 _BEGINNING = 1 << 16
@@ -182,3 +184,50 @@ def quotes_taken(session: Session, text: str) -> str | None:
         f'"{statement.path}" has quoted cells: LOAD DATA makes the quotes part of the values, as in'
         f' Hive; ".import {statement.path} {name}" reads them as CSV'
     )
+
+
+# ---- where rows go
+#
+# Commands that say where rows go, and those that read and run what lies elsewhere.
+
+
+def quit_shell(_: Runner, __: str) -> bool:
+    leave()
+
+
+def read(runner: Runner, argument: str) -> bool:
+    return runner.run_file(unquoted(needed(argument, ".read FILE")))
+
+
+def output(runner: Runner, argument: str) -> bool:
+    if not argument or argument == "stdout":
+        runner.destination.close()
+    else:
+        runner.destination.open(unquoted(argument))
+    return True
+
+
+def once(runner: Runner, argument: str) -> bool:
+    runner.destination.open(unquoted(needed(argument, ".once FILE")), once=True)
+    return True
+
+
+def sh(runner: Runner, argument: str) -> bool:
+    """Runs a command of the system. Its output counts as rows: it goes where they go. On a terminal
+    it has the terminal to itself.
+    """
+    rows = runner.destination.file or runner.console.rows
+    rows.flush()
+    stdout = None if rows.isatty() else subprocess.PIPE
+    done = subprocess.run(
+        needed(argument, ".sh COMMAND"),
+        shell=True,
+        stdout=stdout,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    rows.write(done.stdout or "")
+    if done.returncode:
+        raise ProgrammingError(f"the command ended with exit code {done.returncode}")
+    return True

@@ -4,7 +4,7 @@ does not exist.
 
 from __future__ import annotations
 
-from acidsql.cli.commands import asking, going, importing, looks, recalling
+from acidsql.cli.commands import asking, importing, looks, recalling
 from acidsql.cli.commands.command import NAME, Command, refused
 from acidsql.cli.commands.help import help_command
 from acidsql.rendering.formats import FORMAT_NAMES
@@ -132,7 +132,7 @@ COMMANDS: tuple[Command, ...] = (
         name="output",
         argument="[FILE]",
         doc="write rows to a file; without one to the screen again",
-        run=going.output,
+        run=importing.output,
         aliases=("o",),
         values="file",
     ),
@@ -140,14 +140,14 @@ COMMANDS: tuple[Command, ...] = (
         name="once",
         argument="FILE",
         doc="write the rows of the next statement to a file",
-        run=going.once,
+        run=importing.once,
         values="file",
     ),
     Command(
         name="read",
         argument="FILE",
         doc="run a script; also: source FILE;",
-        run=going.read,
+        run=importing.read,
         aliases=("source", "run", "i"),
         values="file",
     ),
@@ -204,7 +204,7 @@ COMMANDS: tuple[Command, ...] = (
         name="sh",
         argument="COMMAND",
         doc="run a shell command",
-        run=going.sh,
+        run=importing.sh,
         aliases=("!",),
         values="file",
     ),
@@ -212,7 +212,7 @@ COMMANDS: tuple[Command, ...] = (
         name="quit",
         argument="",
         doc="leave; also: quit, exit",
-        run=going.quit_shell,
+        run=importing.quit_shell,
         aliases=("exit", "q"),
     ),
 )

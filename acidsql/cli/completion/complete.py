@@ -7,19 +7,155 @@ offered, and the columns of the tables that the statement names, also behind the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from acidsql.cli.commands.command import PREFIXES, command_end
-from acidsql.cli.completion.arguments import complete_command, complete_file, complete_setting
+from acidsql.cli.commands.command import NAME, PREFIXES, command_end
 from acidsql.cli.completion.scope import BEFORE_TABLE, Source, sources_of
-from acidsql.cli.completion.words import FUNCTIONS, QUERY_WORDS
 from acidsql.errors import Error, ParseError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.expressions.vectors.functions import FUNCTIONS as KNOWN
+from acidsql.lazy import dataclass
 from acidsql.parser.parse import parse
 from acidsql.parser.script import split
 from acidsql.parser.tokens import Token, TokenKind, scan
+from acidsql.settings import SETTINGS, Setting, find_setting
+
+# ---- arguments
+#
+# What arguments of commands, names and values of settings, and names of files may be.
+
+
+_SET = re.compile(r"\s*SET\s+(?:(?P<name>[\w.:]*)|(?P<known>[\w.]+)\s*=\s*(?P<value>\w*))\Z", re.I)
+_RESET = re.compile(r"\s*RESET\s+(?P<name>[\w.]*)\Z", re.I)
+_SPACES = ("hivevar:", "hiveconf:", "env:", "system:")
+_LIMIT = 200
+"""The most files of a directory that are offered."""
+
+
+def complete_setting(before: str) -> tuple[str, Sequence[str]] | None:
+    """The word behind SET or RESET and what it may become; None where none of them is typed."""
+    if match := _RESET.match(before):
+        return match["name"], [s.name for s in SETTINGS]
+    match = _SET.match(before)
+    if match is None:
+        return None
+    if match["name"] is None:
+        return match["value"], _values(find_setting(match["known"]))
+    return match["name"], [*(s.name for s in SETTINGS), *_SPACES, "AUTOCOMMIT"]
+
+
+def _values(setting: Setting | None) -> Sequence[str]:
+    match setting:
+        case Setting(kind="bool"):
+            return ("true", "false")
+        case Setting(kind=tuple(words)):
+            return words
+        case Setting(default=str(default)) if default:
+            return (default,)
+        case _:
+            return ()
+
+
+def complete_file(typed: str) -> Sequence[str]:
+    """The files whose paths begin as typed, directories with a slash; hidden ones if asked for."""
+    folder, _, beginning = typed.rpartition("/")
+    shown = f"{folder}/" if "/" in typed else ""
+    paths = []
+    try:
+        with os.scandir(os.path.expanduser(shown) or ".") as entries:
+            for entry in entries:
+                hidden = entry.name.startswith(".") and not beginning.startswith(".")
+                if entry.name.startswith(beginning) and not hidden:
+                    paths.append(f"{shown}{entry.name}{'/' if entry.is_dir() else ''}")
+    except OSError:
+        return ()
+    return sorted(paths)[:_LIMIT]
+
+
+def complete_command(text: str, tables: Iterable[str]) -> tuple[str, Sequence[str]] | None:
+    """The word of a command that is typed, and what it may become; None where that is SQL, whose
+    beginning is the command.
+    """
+    from acidsql.cli.commands.table import COMMANDS, find_command
+
+    match = NAME.match(text)
+    if match is None or match[2] is None:
+        if " " in text or "\t" in text:
+            return _argument(text.split()[0], "", tables)
+        prefix = text[0] if text.startswith(PREFIXES) else ""
+        return text, [prefix + c.name for c in COMMANDS]
+    command = find_command(match[1])
+    return (match[2], ()) if command is None else _argument(match[1], match[2], tables)
+
+
+def _argument(name: str, typed: str, tables: Iterable[str]) -> tuple[str, Sequence[str]] | None:
+    from acidsql.cli.commands.help import statement_sections
+    from acidsql.cli.commands.table import COMMANDS, find_command
+    from acidsql.cli.shell.files import query_files
+
+    command = find_command(name.lstrip("".join(PREFIXES)) or name)
+    match None if command is None else command.values:
+        case "sql":
+            return None
+        case "file":
+            word = typed.split()[-1] if typed.split() and typed[-1:] != " " else ""
+            return word, complete_file(word)
+        case "table":
+            return typed, list(tables)
+        case "query":
+            return typed, [path.stem for path in query_files()]
+        case "statement":
+            titles = [
+                section.title for section in statement_sections() if " .." not in section.title
+            ]
+            return typed, [*titles, *(c.name for c in COMMANDS)]
+        case tuple(words):
+            return typed, words
+        case _:
+            return typed, ()
+
+
+# ---- complete
+
+
+# ---- words
+#
+# Words that are offered in queries and expressions, which the grammar takes as they are.
+
+
+QUERY_WORDS = tuple(
+    "AND ANTI AS ASC BETWEEN BY CASE CAST CROSS CURRENT DESC DISTINCT ELSE END EXCEPT EXISTS FALSE"
+    " FOLLOWING FROM FULL GROUP HAVING IN INNER INTERSECT INTERVAL IS JOIN LATERAL LEFT LIKE LIMIT"
+    " NOT NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PRECEDING RANGE RIGHT RLIKE ROW ROWS"
+    " ROW__ID SELECT SEMI SET THEN TRUE UNBOUNDED UNION USING VALUES VIEW WHEN WHERE WINDOW"
+    " WITH".split()
+)
+
+_OTHERS = (
+    "acos approx_count_distinct array array_contains array_distinct array_join array_max"
+    " array_min array_position array_remove array_sort array_union arrays_zip asin atan atan2"
+    " avg bit_and bit_or bit_xor cbrt collect_list collect_set corr cos cosh count count_if"
+    " covar_pop covar_samp cume_dist current_user decode degrees dense_rank element_at encode"
+    " exp explode explode_outer factorial filter first first_value flatten from_json"
+    " from_utc_timestamp get_json_object inline json_tuple kurtosis lag last last_value lead ln"
+    " log log10 log2 map_entries map_filter map_from_arrays map_keys map_values max max_by mean"
+    " median min min_by mode named_struct nanvl nth_value ntile octet_length parse_url"
+    " percent_rank percentile percentile_approx posexplode radians rand rank regexp_extract_all"
+    " rint row_number sequence shuffle sin size skewness slice sort_array stack stddev"
+    " stddev_pop stddev_samp struct sum tan to_json to_utc_timestamp transform try_add"
+    " try_divide typeof unbase64 unix_timestamp uuid var_pop var_samp variance"
+)
+_OPERATORS = frozenset("and or not in between case if like rlike div".split())
+FUNCTIONS = tuple(
+    sorted({*_OTHERS.split(), *filter(str.isidentifier, map(str.lower, KNOWN))} - _OPERATORS)
+)
+"""What the driver knows, and what else is asked for most; Spark has more."""
+
+
+# ---- complete
+
 
 _OPENS_QUERY = frozenset(("SELECT", "WHERE", "SET", "VALUES", "FROM", "WITH", "ON", "USING"))
 _OTHER_STATEMENTS = ("RESET", "SET", "SOURCE", "HELP", "QUIT")

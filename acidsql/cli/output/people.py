@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from acidsql.lazy_dataclass import dataclass
-from acidsql.rendering.fitting import fitted
-from acidsql.rendering.formats import Column, Layout, Row, needs_of
+from acidsql.lazy import dataclass
+from acidsql.rendering.formats import Column, Layout, Row, fitted, needs_of
 
 _NEVER = "-"
 _LEAST = 3

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from acidsql.errors import ProgrammingError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.rendering.formats import Column, Counter, Format, Layout, Row, row_lines
 from acidsql.result import tuples_of
 from acidsql.settings import Settings

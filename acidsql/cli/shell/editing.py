@@ -11,8 +11,8 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.output.defaults import create_output
 
-from acidsql.cli.completion.catalog import SessionNames
 from acidsql.cli.completion.complete import complete
+from acidsql.cli.completion.scope import SessionNames
 from acidsql.cli.shell.files import history_file
 from acidsql.cli.shell.reading import CONTINUATION, is_whole
 from acidsql.passwords import without_passwords

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from acidsql.acid.ids import ValidTxnList, ValidWriteIdList, WriteId
-from acidsql.acid.paths import METADATA_FILE
+from acidsql.acid.ids import METADATA_FILE, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.attached import adopted_up_to, attached_write_ids, pinned_of
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import Partition, Table
@@ -23,8 +22,7 @@ from acidsql.compaction.doctor.finding import (
 )
 from acidsql.compaction.layout import Kind, LaidDirectory, State, hidden_entries
 from acidsql.errors import FormatError, OperationalError
-from acidsql.files.fileio import FileIO, Listing
-from acidsql.files.urls import is_inside, path_of
+from acidsql.files.fileio import FileIO, Listing, is_inside, path_of
 from acidsql.storage.overlays import take_below
 from acidsql.storage.undeclared import FORGET, find_lost, find_undeclared, named, runs, what_to_say
 from acidsql.txn.leftovers import RecordedWriteIds

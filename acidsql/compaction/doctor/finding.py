@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 
-from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
+from acidsql.acid.ids import (
+    TxnId,
+    ValidTxnList,
+    ValidWriteIdList,
+    WriteId,
+    is_reserved,
+    parse_directory,
+)
 from acidsql.acid.listed import FileEntry, id_range
-from acidsql.acid.paths import is_reserved, parse_directory
 from acidsql.catalog.model import Table
 from acidsql.compaction.layout import Layout
 from acidsql.files.fileio import Listing
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 
 class Severity(StrEnum):

@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from acidsql.acid.ids import decode
+from acidsql.acid.ids import (
+    Base,
+    DeleteDelta,
+    decode,
+    is_reserved,
+    original_bucket,
+    parse_bucket_file,
+    parse_directory,
+)
 from acidsql.acid.listed import FileEntry, file_name, id_range
 from acidsql.acid.orc_tail import KEY_INDEX, STATS, VERSION, OrcTail
 from acidsql.acid.orc_types import (
@@ -16,14 +24,6 @@ from acidsql.acid.orc_types import (
     ROW_COLUMN,
     OrcKind,
     OrcType,
-)
-from acidsql.acid.paths import (
-    Base,
-    DeleteDelta,
-    is_reserved,
-    original_bucket,
-    parse_bucket_file,
-    parse_directory,
 )
 from acidsql.catalog.model import Column, Table
 from acidsql.compaction.doctor.finding import (

@@ -12,17 +12,18 @@ from typing import assert_never
 
 from pyarrow import orc
 
-from acidsql.acid.ids import RowId, bucket_ids
-from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending
-from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
     ACID_VERSION,
     ACID_VERSION_FILE,
     DeleteDelta,
+    RowId,
+    bucket_ids,
     is_hidden,
     parse_bucket_file,
     parse_directory,
 )
+from acidsql.acid.orc_tail import OrcTail, edit_tail, footer_keys, is_strictly_ascending
+from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table
 from acidsql.catalog.partitions import name_of
@@ -39,10 +40,9 @@ from acidsql.compaction.doctor.finding import (
     WriteVersion,
 )
 from acidsql.errors import OperationalError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import parent, path_of, real_path, split_url
-from acidsql.storage.columns import read_columns
+from acidsql.files.fileio import FileIO, parent, path_of, real_path, split_url
 from acidsql.storage.events.row_ids import row_ids
+from acidsql.storage.file_layout import read_columns
 from acidsql.storage.footers import read_footer
 from acidsql.storage.undeclared import find_lost
 

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from acidsql.acid.ids import ValidTxnList, ValidWriteIdList
+from acidsql.acid.ids import ValidTxnList, ValidWriteIdList, is_reserved
 from acidsql.acid.listed import FileEntry
-from acidsql.acid.paths import is_reserved
 from acidsql.catalog.attached import is_overlay, seen_txns
 from acidsql.catalog.catalog import Catalog
 from acidsql.catalog.model import FileFormat, Partition, Table, TableKind, TableName
@@ -25,9 +24,8 @@ from acidsql.compaction.doctor.footers import findings_by_footer
 from acidsql.compaction.doctor.names import findings_by_name
 from acidsql.compaction.examination import roots_in
 from acidsql.compaction.layout import root_write_ids, take_layout
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, path_of
 from acidsql.files.parallel import look_at_all
-from acidsql.files.urls import path_of
 from acidsql.txn.leftovers import Leftovers
 from acidsql.txn.manager import TxnManager
 

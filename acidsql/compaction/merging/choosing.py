@@ -13,19 +13,20 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.listed import AcidDirectory, Directory, id_range
-from acidsql.acid.paths import (
+from acidsql.acid.ids import (
     BEFORE_ALL_WRITES,
     NO_VISIBILITY,
     Base,
     DeleteDelta,
     Delta,
     DirectoryName,
+    TxnId,
+    WriteId,
 )
+from acidsql.acid.listed import AcidDirectory, Directory, id_range
 from acidsql.catalog.attached import ONLY_MINOR, is_overlay
 from acidsql.catalog.model import Table
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.compactions import CompactionType
 
 

@@ -20,8 +20,8 @@ from acidsql.acid.listed import AcidDirectory, visible_files
 from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.choosing import Inputs
 from acidsql.errors import ProgrammingError
-from acidsql.files.urls import path_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import path_of
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
 from acidsql.storage.write.target import WriteTarget

@@ -6,23 +6,25 @@ other rows, and delete events             sorted in memory, if they fit
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from acidsql.acid.ids import NO_STATEMENT, BucketId, bucket_ids, encode
+from acidsql.acid.ids import NO_STATEMENT, BucketId, bucket_ids, decode, encode
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import FileFormat
 from acidsql.compaction.merging.merge import Merge, bytes_of
-from acidsql.compaction.merging.streams import stage_streams
 from acidsql.errors import FormatError
+from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
-from acidsql.files.parallel import in_parallel
+from acidsql.files.parallel import THREADS, in_parallel
 from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds, DeleteEvents
 from acidsql.storage.events.event_rows import CURRENT, EventRows, read_plain, values_of
 from acidsql.storage.events.row_ids import RowIds, repeats, row_ids, sort_order
+from acidsql.storage.footers import ID_COLUMN_NUMBERS, ScanFile, bucket_property
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.write.driver_writer import (
     EventFile,
@@ -32,8 +34,69 @@ from acidsql.storage.write.driver_writer import (
     stage_file,
     stage_plain_file,
 )
+from acidsql.storage.write.streaming import Encoders, stage_stream
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
 from acidsql.txn.compactions import CompactionType
+
+# ---- streams of rows
+#
+# The merge of rows that lie in the order of their ids: file behind file, a stream for each bucket.
+#
+# Every file holds its rows in that order, and those of later write ids in later files: what a sort
+# of all rows would give is there already, whether a table has a thousand rows or a hundred
+# million.
+
+
+def stage_streams(
+    events: EventRows, target: WriteTarget, directory: str
+) -> list[StagedFile] | None:
+    """The finished files of all rows, below ``directory``; None if they do not lie in the order of
+    their ids, or only Java can carry them over.
+    """
+    buckets: defaultdict[BucketId, list[tuple[_LeastKey, ScanFile]]] = defaultdict(list)
+    for file in events.files:
+        if not file.rows:
+            continue
+        key = _least_key(file)
+        if key is None:
+            return None
+        buckets[decode(key[1]).bucket].append((key, file))
+
+    def stage(bucket: BucketId) -> StagedFile | None:
+        files = [file for _, file in sorted(buckets[bucket], key=lambda keyed: keyed[0])]
+        return stage_stream(events.io, encoders, target, directory, bucket, events.batches(files))
+
+    largest_first = sorted(buckets, key=lambda bucket: -sum(f.rows for _, f in buckets[bucket]))
+    try:
+        with Encoders() as encoders:
+            staged = in_parallel(stage, largest_first, threads=THREADS)
+        return [file for file in staged if file is not None]
+    except NotHere:
+        return None
+
+
+_LeastKey = tuple[int, int, str]
+"""The least write id and bucket property of a file, and its path: original files of one bucket are
+numbered in the order of these.
+"""
+
+
+def _least_key(file: ScanFile) -> _LeastKey | None:
+    """None if its footer does not tell, or it holds rows of several buckets."""
+    if file.file.original:
+        return file.file.max_write_id, bucket_property(file), file.path
+    if len(file.id_statistics) != len(ID_COLUMN_NUMBERS):
+        return None
+    write_ids, properties, _ = file.ranges
+    if write_ids is None or properties is None:
+        return None
+    if len({decode(value).bucket for value in properties}) > 1:
+        return None
+    return write_ids[0], properties[0], file.path
+
+
+# ---- small
+
 
 _EVENT_BYTES = 2 * ID_BYTES
 """What a delete event weighs in memory."""

@@ -17,8 +17,7 @@ from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import nothing_yet
-from acidsql.ddl.answers import done
-from acidsql.ddl.moves import Moves, moves_noted, step_of
+from acidsql.ddl.alterations import Moves, moves_noted, step_of
 from acidsql.ddl.partitions.locations import (
     at_span,
     check_ids,
@@ -28,10 +27,9 @@ from acidsql.ddl.partitions.locations import (
 )
 from acidsql.ddl.partitions.repair import repair_table
 from acidsql.ddl.tables import check_apart
-from acidsql.ddl.warehouse import Warehouse, delete_all, deleting_noted, file_errors
+from acidsql.ddl.warehouse import Warehouse, delete_all, deleting_noted, done, file_errors
 from acidsql.errors import AlreadyExistsError, BindError, Error, ExecutionError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import is_inside, parent, real_entry, real_path
+from acidsql.files.fileio import FileIO, is_inside, parent, real_entry, real_path
 from acidsql.planner.bind.bound_catalog import (
     BoundAddPartitions,
     BoundDropPartitions,

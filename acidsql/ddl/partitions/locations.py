@@ -8,16 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from acidsql.acid.ids import TxnId, WriteId
-from acidsql.acid.paths import Base, parse_directory
+from acidsql.acid.ids import Base, TxnId, WriteId, parse_directory
 from acidsql.catalog.model import Partition, Table
 from acidsql.catalog.partitions import default_location, name_of, partition_values
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import is_inside, real_path
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, is_inside, real_path
+from acidsql.lazy import dataclass
 
 
 @contextmanager

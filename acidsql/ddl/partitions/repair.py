@@ -20,12 +20,11 @@ from acidsql.catalog.partitions import (
     unescape,
     unnameable,
 )
-from acidsql.ddl.answers import one_column
 from acidsql.ddl.partitions.locations import HighestIds, at_span, check_ids, highest_ids
-from acidsql.ddl.warehouse import Warehouse, file_errors
+from acidsql.ddl.warehouse import Warehouse, file_errors, one_column
 from acidsql.errors import BindError, Span
 from acidsql.files.fileio import FileIO, Listing
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.bound_catalog import BoundRepairTable
 from acidsql.planner.bind.partitions import canonical
 from acidsql.result import Result

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import DecimalType, HiveType
+from acidsql.catalog.types import DecimalType, HiveType, arrow_type
 from acidsql.expressions.kernels.comparing import (
     Values,
     certain,

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import HiveType, PrimitiveType
+from acidsql.catalog.types import HiveType, PrimitiveType, arrow_type
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.vectors.vector import Vector
+from acidsql.expressions.vectors.truths import Vector
 
 _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
     "=": pc.equal,

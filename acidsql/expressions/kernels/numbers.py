@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import DecimalType, HiveType
+from acidsql.catalog.types import DecimalType, HiveType, arrow_type
 from acidsql.expressions.kernels.casting import floating_to_integer
 from acidsql.expressions.kernels.comparing import (
     Values,

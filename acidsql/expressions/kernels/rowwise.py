@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import HiveType, arrow_type
 from acidsql.expressions.kernels.comparing import Values
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import UNKNOWN

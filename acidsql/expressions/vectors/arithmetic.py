@@ -27,8 +27,14 @@ from acidsql.expressions.values import (
     unified_type,
     wider_type,
 )
-from acidsql.expressions.vectors.truths import beside, check_comparable, converted
-from acidsql.expressions.vectors.vector import Kernels, Vector, applied
+from acidsql.expressions.vectors.truths import (
+    Kernels,
+    Vector,
+    applied,
+    beside,
+    check_comparable,
+    converted,
+)
 
 if TYPE_CHECKING:
     from acidsql.expressions.kernels import days, decimals, numbers, rowwise

@@ -15,9 +15,8 @@ from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import NOW, TODAY, VOID
 from acidsql.expressions.values import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
 from acidsql.expressions.vectors import arithmetic, truths
-from acidsql.expressions.vectors.casts import BINARY
-from acidsql.expressions.vectors.vector import Kernels, Vector, applied
-from acidsql.lazy_dataclass import dataclass
+from acidsql.expressions.vectors.truths import BINARY, Kernels, Vector, applied
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.expressions.kernels import days, rowwise, texts

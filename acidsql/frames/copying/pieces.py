@@ -16,9 +16,8 @@ from acidsql.catalog.path_relation import CopiedFiles, FileSource, FileStamp
 from acidsql.catalog.types import CharType, DecimalType, PrimitiveType, VarcharType
 from acidsql.errors import UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
-from acidsql.frames.csv_records import Dialect, dialect_of, find_records, names_of
-from acidsql.frames.file_sources import opened_arrow
-from acidsql.lazy_dataclass import dataclass
+from acidsql.frames.file_sources import Dialect, dialect_of, find_records, names_of, opened_arrow
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     Texts = Callable[[Sequence[int]], Iterator[tuple[int, str]]]

@@ -39,8 +39,13 @@ from acidsql.metastore.partition_txns import (
     move_partition,
     refuse_writers,
 )
-from acidsql.metastore.rows.kept import keep_at, move_kept
-from acidsql.metastore.rows.leftovers import delete_directories, insert_directories, mark_stray
+from acidsql.metastore.rows.leftovers import (
+    delete_directories,
+    insert_directories,
+    keep_at,
+    mark_stray,
+    move_kept,
+)
 from acidsql.metastore.rows.partitions import (
     count_partitions,
     delete_partitions,
@@ -76,7 +81,7 @@ from acidsql.metastore.tables import DATABASE_PARAMS, DBS
 from acidsql.txn.leftovers import hidden_name
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import Among
+    from acidsql.catalog.partitions import Among
 
 
 class EmbeddedCatalog:

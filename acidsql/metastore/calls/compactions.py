@@ -7,7 +7,7 @@ silent for hive.compactor.worker.timeout, or when the worker's transaction is no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -17,8 +17,8 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import InternalError
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.committing import finish, insert_components
+from acidsql.metastore.opening import purge
 from acidsql.metastore.partition_txns import keep_changes_out
-from acidsql.metastore.process import Process
 from acidsql.metastore.rows.compactions import (
     change_entry,
     complete,
@@ -50,9 +50,10 @@ from acidsql.metastore.rows.txns import (
     require_open,
     txns_below,
 )
-from acidsql.metastore.sql import Connection, Row
-from acidsql.metastore.store import CommitFailedError
-from acidsql.metastore.tables import COMPACTION_QUEUE, TxnType
+from acidsql.metastore.sql import Connection, Row, delete, select, update
+from acidsql.metastore.store import CommitFailedError, insert_row
+from acidsql.metastore.tables import COMPACTION_QUEUE, COMPACTOR_DAEMONS, TxnType
+from acidsql.processes import Process
 from acidsql.txn.compactions import (
     Compaction,
     CompactionBlockedError,
@@ -64,6 +65,80 @@ from acidsql.txn.compactions import (
 )
 from acidsql.txn.locks import LockAnswer, LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.manager import OperationType, TxnComponent, TxnState
+from acidsql.txn.store import ALL_ROLES, CompactorDaemon
+
+# ---- their rows
+#
+# The rows of daemons that compact.
+
+
+_CD = COMPACTOR_DAEMONS.c
+_ALL = select(COMPACTOR_DAEMONS).order_by(_CD.CD_ID)
+_BETWEEN = ","
+
+
+def insert_daemon(
+    connection: Connection,
+    *,
+    host: str,
+    process: Process,
+    roles: Sequence[str],
+    pools: Sequence[str],
+    now: int,
+) -> int:
+    """Stores a daemon; returns its number."""
+    return insert_row(
+        connection,
+        COMPACTOR_DAEMONS,
+        CD_HOST=host,
+        CD_AGENT_INFO=str(process),
+        CD_ROLES=_BETWEEN.join(roles),
+        CD_POOLS=_BETWEEN.join(pools),
+        CD_STARTED=now,
+        CD_LAST_HEARTBEAT=now,
+    )
+
+
+def beat_daemon(connection: Connection, daemon_id: int, *, now: int) -> bool:
+    """Returns whether the daemon is known."""
+    beat = update(COMPACTOR_DAEMONS).where(_CD.CD_ID == daemon_id).values(CD_LAST_HEARTBEAT=now)
+    return connection.execute(beat).rowcount > 0
+
+
+def delete_daemons(connection: Connection, daemon_ids: Sequence[int]) -> None:
+    connection.execute(delete(COMPACTOR_DAEMONS).where(_CD.CD_ID.in_(daemon_ids)))
+
+
+def select_daemons(
+    connection: Connection, *, host: str, observer: Process, cutoff: int
+) -> tuple[list[CompactorDaemon], list[int]]:
+    """The daemons that live, and the numbers of those that do not. ``cutoff``: none of them has
+    been silent since; epoch milliseconds.
+    """
+    living: list[CompactorDaemon] = []
+    dead: list[int] = []
+    for row in connection.execute(_ALL):
+        process = Process.parse(row.CD_AGENT_INFO)
+        gone = row.CD_HOST == host and process is not None and process.is_gone(observer)
+        if gone or row.CD_LAST_HEARTBEAT < cutoff:
+            dead.append(row.CD_ID)
+            continue
+        living.append(
+            CompactorDaemon(
+                daemon_id=row.CD_ID,
+                host=row.CD_HOST,
+                process=row.CD_AGENT_INFO,
+                roles=tuple(row.CD_ROLES.split(_BETWEEN)),
+                pools=tuple(row.CD_POOLS.split(_BETWEEN)),
+                started=row.CD_STARTED,
+                heartbeat=row.CD_LAST_HEARTBEAT,
+            )
+        )
+    return living, dead
+
+
+# ---- compactions
+
 
 PAUSE = 5_000
 """Milliseconds for which nobody takes an entry that was given back: it would be the same again."""
@@ -388,3 +463,46 @@ def _version() -> str:
         return f"acidsql {version('acidsql')}"
     except PackageNotFoundError:  # a source tree that is not installed
         return "acidsql"
+
+
+# ---- daemons
+#
+# Daemons that look after the tables, and the housekeeping of the store: each call one SQL
+# transaction.
+
+
+class EmbeddedDaemons(EmbeddedTxns):
+    """Implements CompactorDaemons."""
+
+    daemon_roles: Sequence[str] = ALL_ROLES
+
+    def register_daemon(self, roles: Sequence[str], pools: Sequence[str]) -> int:
+        process = Process.current()
+        with self._store.write(durable=False) as connection:
+            now = self._time(connection)
+            _, dead = select_daemons(
+                connection, host=self._host, observer=process, cutoff=self._cutoff(now)
+            )
+            delete_daemons(connection, dead)
+            return insert_daemon(
+                connection, host=self._host, process=process, roles=roles, pools=pools, now=now
+            )
+
+    def heartbeat_daemon(self, daemon_id: int) -> bool:
+        with self._store.write(durable=False) as connection:
+            return beat_daemon(connection, daemon_id, now=self._time(connection))
+
+    def end_daemon(self, daemon_id: int) -> None:
+        with self._store.write(durable=False) as connection:
+            delete_daemons(connection, [daemon_id])
+
+    def compactor_daemons(self) -> tuple[CompactorDaemon, ...]:
+        process = Process.current()
+        with self._store.read() as connection:
+            cutoff = self._cutoff(self._now(connection)) - self._jump(connection)
+            living, _ = select_daemons(connection, host=self._host, observer=process, cutoff=cutoff)
+        return tuple(living)
+
+    def keep_house(self) -> None:
+        with self._store.write(durable=False) as connection:
+            purge(connection, self._now(connection))

@@ -9,33 +9,29 @@ from contextlib import contextmanager
 
 from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import Table, TableName
-from acidsql.metastore.calls.locks import find_dead_locks, give_up
+from acidsql.metastore.calls.locks import find_dead_locks, give_up, next_lock_id
 from acidsql.metastore.calls.txns import EmbeddedTxns, find_valid_write_ids
 from acidsql.metastore.locations import stored_location
 from acidsql.metastore.opening import open_txns, purged_below
-from acidsql.metastore.process import Process
-from acidsql.metastore.rows.kept import (
-    find_hidden_names,
-    find_kept,
-    forget_kept,
-    kept_locations,
-    lose_kept,
-    move_kept,
-)
 from acidsql.metastore.rows.leftovers import (
     any_directories,
     delete_directories,
     find_aborted,
     find_directories,
+    find_hidden_names,
+    find_kept,
     find_recorded,
     forget,
+    forget_kept,
     insert_directories,
     insert_moves,
     is_directory_noted,
+    kept_locations,
+    lose_kept,
     mark_txn_stray,
+    move_kept,
     recorded,
 )
-from acidsql.metastore.rows.locks import next_lock_id
 from acidsql.metastore.rows.readers import (
     Observer,
     check_history,
@@ -56,6 +52,7 @@ from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.rows.txns import forget_written, require_open, valid_txns
 from acidsql.metastore.sql import Connection
 from acidsql.metastore.store import CommitFailedError
+from acidsql.processes import Process
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.leftovers import AbortedWrite, NotedDirectory, RecordedWriteIds
 from acidsql.txn.locks import NO_TXN, LockRequest, LockState

@@ -19,7 +19,7 @@ from acidsql.errors import (
     RunCommittedError,
     WriteConflictError,
 )
-from acidsql.metastore.calls.locks import EmbeddedLocks
+from acidsql.metastore.calls.locks import EmbeddedLocks, hand_over
 from acidsql.metastore.committing import (
     UncomparedError,
     finish,
@@ -36,8 +36,6 @@ from acidsql.metastore.opening import (
     seed,
     take_back,
 )
-from acidsql.metastore.process import Process
-from acidsql.metastore.rows.locks import hand_over
 from acidsql.metastore.rows.readers import insert_txn_reads
 from acidsql.metastore.rows.runs import delete_run, find_run, find_taken, insert_run, insert_taken
 from acidsql.metastore.rows.tables import find_property
@@ -68,6 +66,7 @@ from acidsql.metastore.sql import (
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.successors import begin_behind, next_write_id
 from acidsql.metastore.tables import AUX_TABLE, NEXT_WRITE_ID, TXN_TO_WRITE_ID, TXNS, TxnType
+from acidsql.processes import Process
 from acidsql.txn.locks import NO_TXN, LockAnswer, LockRequest, LockState
 from acidsql.txn.manager import (
     OpenedTxn,

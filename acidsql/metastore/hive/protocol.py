@@ -13,7 +13,7 @@ from enum import IntEnum
 from struct import Struct as Packer
 from typing import Any
 
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 MESSAGE_BYTES = 128 << 20
 """The longest message that is read, with what its values cost in memory."""

@@ -4,20 +4,73 @@ Both who works on a metastore and who attaches its tables connect so.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acidsql.errors import NotSupportedError, ProgrammingError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.errors import MetastoreError, NotSupportedError, ProgrammingError
+from acidsql.lazy import dataclass
 from acidsql.metastore.hive.authentication.sasl import Protection
 from acidsql.metastore.hive.channels import Channel, FramedChannel, PlainChannel
-from acidsql.metastore.hive.site import site_values
-from acidsql.metastore.hive.wire import Wire, open_wire
-from acidsql.settings import Settings
+from acidsql.metastore.hive.trust import Wire, open_wire
+from acidsql.settings import Settings, find_setting
 
 if TYPE_CHECKING:
     from acidsql.metastore.hive.authentication.login import Login, SaslLogin
+
+
+# ---- Hive's own files of settings
+#
+# Hive's and Hadoop's own files of settings: ``hive-site.xml`` in $HIVE_CONF_DIR and ``core-
+# site.xml`` in $HADOOP_CONF_DIR, of which only the settings are read that are asked for. No other
+# place reads the two variables. Hadoop: Configuration.
+
+
+_FILES = (("HADOOP_CONF_DIR", "core-site.xml"), ("HIVE_CONF_DIR", "hive-site.xml"))
+"""The later one counts."""
+
+
+def site_values(names: Iterable[str]) -> dict[str, str]:
+    """The values that the site's files give to settings, by name; {} where no variable names a
+    directory. MetastoreError for a file that cannot be read.
+    """
+    wanted, values = set(names), dict[str, str]()
+    for variable, name in _FILES:
+        directory = os.environ.get(variable)
+        if directory and (path := Path(directory, name)).is_file():
+            for key, value in _properties(path):
+                setting = find_setting(key)
+                if setting is not None and setting.name in wanted:
+                    values[setting.name] = _whole(value, key, path)
+    return values
+
+
+def _properties(path: Path) -> Iterator[tuple[str, str]]:
+    from xml.etree import ElementTree
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (OSError, ElementTree.ParseError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MetastoreError(f'cannot read "{path}": {reason}') from error
+    for one in root.iter("property"):
+        yield (one.findtext("name") or "").strip(), (one.findtext("value") or "").strip()
+
+
+def _whole(value: str, name: str, path: Path) -> str:
+    """The value. MetastoreError for one that is made of others, which Hadoop would look up."""
+    if "${" in value:
+        raise MetastoreError(
+            f'"{name}" in "{path}" is made of other settings, which is not understood here',
+            hint=f"Set {name} in the session.",
+        )
+    return value
+
+
+# ---- reaching
+
 
 _USE_SSL = "hive.metastore.use.SSL"
 _TRUST_STORE = "hive.metastore.truststore.path"
@@ -228,3 +281,49 @@ def _more_headers(listed: str) -> dict[str, str]:
             raise ProgrammingError(f'setting "{_HEADERS}" is not of the form name=value,name=value')
         headers[name] = value
     return headers
+
+
+# ---- servers
+#
+# The servers of a metastore, as ``hive.metastore.uris`` names them:
+# ``thrift://a:9083,thrift://b:9083``, or shorter ``thrift://a,b``.
+
+
+SCHEME = "thrift://"
+DEFAULT_PORT = 9083
+_SERVER = re.compile(r"(?:thrift://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?", re.I)
+_FRAMED_URL = {"": False, "framed=false": False, "framed=true": True}
+_FORM = f'It is of the form "{SCHEME}host:{DEFAULT_PORT},{SCHEME}host2:{DEFAULT_PORT}".'
+
+Servers = tuple[tuple[str, int], ...]
+
+
+def parse_service(text: str) -> tuple[Servers, bool]:
+    """Host and port of each server, and whether messages are framed (``?framed=true``).
+    MetastoreError for what is no such URL.
+    """
+    listed, _, option = text.strip().partition("?")
+    servers, framed = parse_servers(listed), _FRAMED_URL.get(option.lower())
+    if servers is None or framed is None:
+        raise MetastoreError("the metastore is not the URL of a Hive metastore", hint=_FORM)
+    return servers, framed
+
+
+def parse_servers(listed: str) -> Servers | None:
+    """Host and port of each server of a list; None for what is none."""
+    servers = tuple(map(_server, listed.split(",")))
+    return None if None in servers else tuple(one for one in servers if one is not None)
+
+
+def shown_servers(servers: Sequence[tuple[str, int]], *, framed: bool) -> str:
+    """The URL of servers."""
+    listed = ",".join(
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in servers
+    )
+    return f"{SCHEME}{listed}{'?framed=true' if framed else ''}"
+
+
+def _server(text: str) -> tuple[str, int] | None:
+    match = _SERVER.fullmatch(text.strip())
+    port = DEFAULT_PORT if match is None or match[2] is None else int(match[2])
+    return None if match is None or not 0 < port < 65536 else (match[1].strip("[]"), port)

@@ -38,8 +38,7 @@ from acidsql.catalog.names import (
     table_exists,
     table_location,
 )
-from acidsql.catalog.partition_ranges import Among, chosen
-from acidsql.catalog.partitions import name_of
+from acidsql.catalog.partitions import Among, chosen, name_of
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import (
     AlreadyExistsError,
@@ -79,8 +78,13 @@ from acidsql.metastore.hive.calls.catalog import (
     RENAME_PARTITION_REQ,
     TRANSLATE_TABLE,
 )
-from acidsql.metastore.hive.calls.declaring import ALREADY_EXISTS, NO_SUCH_OBJECT
-from acidsql.metastore.hive.calls.reading import GET_PARTITION_NAMES, INSERT_ONLY_TABLES, NO_LIMIT
+from acidsql.metastore.hive.calls.reading import (
+    ALREADY_EXISTS,
+    GET_PARTITION_NAMES,
+    INSERT_ONLY_TABLES,
+    NO_LIMIT,
+    NO_SUCH_OBJECT,
+)
 from acidsql.metastore.hms.analyzing import HiveAnalyzing
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.statistics import AT_ONCE

@@ -20,7 +20,7 @@ from acidsql.txn.compactions import (
     CompactionType,
     EnqueueAnswer,
 )
-from acidsql.txn.daemons import ALL_ROLES, CompactorDaemon
+from acidsql.txn.store import ALL_ROLES, CompactorDaemon
 
 _TYPES = {
     CompactionType.MINOR: 1,

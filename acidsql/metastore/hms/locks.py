@@ -18,9 +18,9 @@ from typing import Any
 
 from acidsql.acid.ids import TxnId
 from acidsql.errors import InternalError, MetastoreError, OperationalError, TransactionAbortedError
-from acidsql.metastore.hive.calls.declaring import TXN_OPEN
+from acidsql.metastore.hive.calls.reading import TXN_OPEN
 from acidsql.metastore.hive.calls.txns import CHECK_LOCK, HEARTBEAT, LOCK, SHOW_LOCKS, UNLOCK
-from acidsql.metastore.hive.connection import DeclaredError
+from acidsql.metastore.hive.client import DeclaredError
 from acidsql.metastore.hms.server import AGENT, Server
 from acidsql.txn.locks import (
     NO_TXN,

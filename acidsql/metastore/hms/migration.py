@@ -19,7 +19,7 @@ from acidsql.batched import batched
 from acidsql.catalog.model import Database, Partition, Table, TableKind, TableName
 from acidsql.errors import AlreadyExistsError, NotSupportedError, WriteConflictError
 from acidsql.metastore.hive.calls.catalog import ALTER_DATABASE, CREATE_DATABASE, GET_DATABASE
-from acidsql.metastore.hive.calls.declaring import ALREADY_EXISTS
+from acidsql.metastore.hive.calls.reading import ALREADY_EXISTS
 from acidsql.metastore.hive.calls.txns import (
     GET_DB_UUID,
     GET_MAX_WRITE_ID,

@@ -1,6 +1,7 @@
-"""Reads outside of a transaction. To the metastore each is a transaction that changes nothing, for
-as long as its rows may be asked for: that is what Hive 4's cleaner waits for. Hive 3's waits for
-locks on just the table or partition that was compacted: there a reader has these as well.
+"""Which ids may be seen, and reads outside of a transaction. To the metastore each is a transaction
+that changes nothing, for as long as its rows may be asked for: that is what Hive 4's cleaner waits
+for. Hive 3's waits for locks on just the table or partition that was compacted: there a reader has
+these as well.
 
 Hive's cleaner keeps no list of what it has taken away, so nobody can be told that a snapshot has
 become too old; whoever then finds a base that is newer than it, or no file, gets an error.
@@ -17,14 +18,85 @@ from typing import Any
 from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
 from acidsql.errors import Error
-from acidsql.metastore.hive.calls.reading import GET_PARTITION_NAMES, NO_LIMIT
-from acidsql.metastore.hive.calls.txns import ABORT_TXN, ADD_WRITE_IDS_TO_MIN_HISTORY, COMMIT_TXN
-from acidsql.metastore.hive.connection import DeclaredError
-from acidsql.metastore.hms.ids import HiveIds
+from acidsql.metastore.hive.calls.reading import (
+    GET_OPEN_TXNS,
+    GET_PARTITION_NAMES,
+    GET_VALID_WRITE_IDS,
+    NO_LIMIT,
+    plain_text,
+    txn_list,
+    write_id_lists,
+)
+from acidsql.metastore.hive.calls.txns import (
+    ABORT_TXN,
+    ADD_WRITE_IDS_TO_MIN_HISTORY,
+    ALLOCATE_WRITE_IDS,
+    COMMIT_TXN,
+    OPEN_TXNS,
+)
+from acidsql.metastore.hive.client import DeclaredError
 from acidsql.metastore.hms.locks import HiveLocks
+from acidsql.metastore.hms.server import AGENT, Server
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.locks import LockComponent, LockRequest, LockState, LockType
 from acidsql.txn.readers import OpenedReader, ReaderInfo, ReadRequest
+
+# ---- ids
+#
+# Ids of transactions and write ids, and which of them may be seen.
+
+
+COMPACTION_TXN = 3
+"""TxnType.COMPACTION, which Hive 4 has."""
+
+
+class HiveIds(Server):
+    """The ids of a TxnManager."""
+
+    def open_txn(self, kind: int | None = None) -> TxnId:
+        self._make_up()
+        opened = self._ask(
+            OPEN_TXNS,
+            rqst={
+                "num_txns": 1,
+                "user": self._user,
+                "hostname": self._host,
+                "agentInfo": AGENT,
+                "txn_type": kind,
+            },
+        )
+        return TxnId(opened["txn_ids"][0])
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        return txn_list(self._ask(GET_OPEN_TXNS, again=True), txn_id)
+
+    def valid_write_ids(self, table: TableName, txns: ValidTxnList) -> ValidWriteIdList:
+        return self.valid_of_tables([table], txns)[table]
+
+    def seen_compactions(self, txns: ValidTxnList) -> ValidTxnList | None:
+        return txns
+
+    def valid_of_tables(
+        self, tables: Iterable[TableName], txns: ValidTxnList
+    ) -> dict[TableName, ValidWriteIdList]:
+        """The write ids of tables that are valid in ``txns``."""
+        names = tuple(dict.fromkeys(tables))
+        if not names:
+            return {}
+        request = {"fullTableNames": list(map(str, names)), "validTxnList": plain_text(txns)}
+        return write_id_lists(self._ask(GET_VALID_WRITE_IDS, again=True, rqst=request), names)
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        """Asked for again where no answer came: the metastore gives the same one out."""
+        request = {"dbName": table.database, "tableName": table.table, "txnIds": [txn_id]}
+        given = self._ask_in_txn(txn_id, ALLOCATE_WRITE_IDS, again=True, rqst=request)
+        return WriteId(given["txnToWriteIds"][0]["writeId"])
+
+    def first_write_id(self, table: TableName) -> WriteId:
+        return WriteId(self.valid_write_ids(table, self.valid_txns()).high_watermark + 1)
+
+
+# ---- readers
 
 
 class HiveReaders(HiveLocks, HiveIds):

@@ -11,10 +11,14 @@ from typing import Any, Never
 from acidsql.acid.ids import TxnId
 from acidsql.errors import Error, MetastoreError, NotSupportedError, TransactionAbortedError
 from acidsql.metastore.hive.authorizers import find_authorizer, refused_error
-from acidsql.metastore.hive.calls.declaring import NO_SUCH_OBJECT, NO_SUCH_TXN, TXN_ABORTED, Method
-from acidsql.metastore.hive.calls.reading import GET_CONFIG_VALUE
-from acidsql.metastore.hive.client import Client
-from acidsql.metastore.hive.connection import DeclaredError
+from acidsql.metastore.hive.calls.reading import (
+    GET_CONFIG_VALUE,
+    NO_SUCH_OBJECT,
+    NO_SUCH_TXN,
+    TXN_ABORTED,
+    Method,
+)
+from acidsql.metastore.hive.client import Client, DeclaredError
 from acidsql.txn.overlaps import TXN_ABORTED as TXN_ABORTED_CODE
 
 AGENT = "acidsql"

@@ -27,9 +27,8 @@ from acidsql.metastore.hive.calls.catalog import (
     GET_WHOLE_PARTITIONS,
     GET_WHOLE_TABLE,
 )
-from acidsql.metastore.hive.calls.declaring import Method
-from acidsql.metastore.hive.calls.reading import INSERT_ONLY_TABLES
-from acidsql.metastore.hms.ids import HiveIds
+from acidsql.metastore.hive.calls.reading import INSERT_ONLY_TABLES, Method
+from acidsql.metastore.hms.readers import HiveIds
 from acidsql.metastore.hms.server import AGENT, CAPABILITIES
 from acidsql.metastore.hms.tables import CATALOG, Struct
 

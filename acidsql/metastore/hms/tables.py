@@ -33,7 +33,7 @@ from acidsql.catalog.model import (
 from acidsql.catalog.statistics import KEYS, doubted
 from acidsql.catalog.types import parse_type
 from acidsql.errors import NotSupportedError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.metastore.locations import local_path
 
 Struct = dict[str, Any]

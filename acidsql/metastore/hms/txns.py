@@ -33,8 +33,7 @@ from acidsql.metastore.hive.calls.txns import (
     GET_OPEN_TXNS_INFO,
     LOCK,
 )
-from acidsql.metastore.hive.client import LostError, ServerFailedError
-from acidsql.metastore.hive.connection import DeclaredError
+from acidsql.metastore.hive.client import DeclaredError, LostError, ServerFailedError
 from acidsql.metastore.hms.readers import HiveReaders
 from acidsql.metastore.hms.server import AGENT
 from acidsql.metastore.hms.statistics import HiveStatistics

@@ -23,8 +23,8 @@ from acidsql.acid.ids import TxnId, ValidCompactorWriteIdList, WriteId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Error, MetastoreError, OperationalError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.lazy import dataclass
+from acidsql.metastore.hive.calls.reading import Method
 from acidsql.metastore.hive.calls.txns import (
     FIND_NEXT_COMPACT,
     MARK_COMPACTED,
@@ -35,11 +35,11 @@ from acidsql.metastore.hive.calls.txns import (
 from acidsql.metastore.hive.client import LostError
 from acidsql.metastore.hms.catalog import HiveCatalog
 from acidsql.metastore.hms.compactions import COMPACTION_TYPES, HiveCompactions, compaction_of
-from acidsql.metastore.hms.ids import COMPACTION_TXN
+from acidsql.metastore.hms.readers import COMPACTION_TXN
 from acidsql.metastore.hms.tables import Struct
 from acidsql.metastore.locations import local_path
-from acidsql.metastore.process import Process
-from acidsql.metastore.stringable_map import entries_of
+from acidsql.metastore.rows.compactions import entries_of
+from acidsql.processes import Process
 from acidsql.txn.compactions import (
     Compaction,
     CompactionState,

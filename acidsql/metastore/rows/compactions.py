@@ -11,7 +11,6 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import FormatError, MetastoreError
 from acidsql.metastore.opening import ended_processes
-from acidsql.metastore.process import Process
 from acidsql.metastore.rows.partitions import find_location
 from acidsql.metastore.rows.tables import find_table
 from acidsql.metastore.sql import (
@@ -26,7 +25,6 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
-from acidsql.metastore.stringable_map import entries_of, text_of
 from acidsql.metastore.tables import (
     COMPACTION_QUEUE,
     COMPLETED_COMPACTIONS,
@@ -34,6 +32,7 @@ from acidsql.metastore.tables import (
     NEXT_COMPACTION_QUEUE_ID,
     TXNS,
 )
+from acidsql.processes import Process
 from acidsql.txn.compactions import (
     Compaction,
     CompactionRequest,
@@ -41,6 +40,47 @@ from acidsql.txn.compactions import (
     CompactionType,
 )
 from acidsql.txn.manager import TxnState
+
+# ---- properties as one text
+#
+# Texts and their names in one text, as the metastore keeps the properties of a compaction:
+# ``2:1:a2:bc1:d0:`` is {"a": "bc", "d": ""}. Hive: StringableMap.
+
+
+def text_of(entries: Mapping[str, str]) -> str | None:
+    """The text; None for no entries. Lengths are in characters."""
+    if not entries:
+        return None
+    parts = (f"{len(part)}:{part}" for entry in entries.items() for part in entry)
+    return f"{len(entries)}:{''.join(parts)}"
+
+
+def entries_of(text: str | None) -> dict[str, str]:
+    """The entries of a text, but for Hive's nulls. ValueError for another text."""
+    if not text:
+        return {}
+    count, rest = _number(text)
+    parts: list[str | None] = []
+    for _ in range(2 * count):
+        length, rest = _number(rest)
+        if length > len(rest):
+            raise ValueError(f"{length} characters are not there")
+        parts.append(None if length < 0 else rest[:length])
+        rest = rest[max(length, 0) :]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return {name: value for name, value in pairs if name is not None and value is not None}
+
+
+def _number(text: str) -> tuple[int, str]:
+    """The number that a text begins with, and what is behind its colon."""
+    digits, colon, rest = text.partition(":")
+    if not colon:
+        raise ValueError("a number has no colon behind it")
+    return int(digits), rest
+
+
+# ---- compactions
+
 
 _CQ, _CC, _CTC = COMPACTION_QUEUE.c, COMPLETED_COMPACTIONS.c, COMPLETED_TXN_COMPONENTS.c
 _KEPT = [

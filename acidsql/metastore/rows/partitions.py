@@ -35,7 +35,7 @@ from acidsql.metastore.store import insert_row
 from acidsql.metastore.tables import PARTITION_KEY_VALS, PARTITION_PARAMS, PARTITIONS, SDS, TBLS
 
 if TYPE_CHECKING:
-    from acidsql.catalog.partition_ranges import Among, NameRanges
+    from acidsql.catalog.partitions import Among, NameRanges
 
 PARTITION_EXISTS = 10118
 _BATCH = 500
@@ -102,7 +102,7 @@ def delete_partitions(
     """Deletes the partitions that are there, with their storage; they come back as they were
     stored."""
     # few statements drop any
-    from acidsql.catalog.partition_ranges import ranges_of
+    from acidsql.catalog.partitions import ranges_of
 
     names = [name_of(table, partition) for partition in partitions]
     few = ranges_of(names) if len(names) <= _RANGES else None

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from acidsql.acid.ids import TxnId, ValidTxnList, ValidWriteIdList, WriteId
 from acidsql.catalog.model import TableName
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.metastore.opening import ended_processes
-from acidsql.metastore.process import Process
 from acidsql.metastore.sql import (
     ColumnElement,
     Connection,
@@ -26,6 +25,7 @@ from acidsql.metastore.sql import (
     update,
 )
 from acidsql.metastore.tables import CLEANED_HISTORY, MIN_HISTORY_WRITE_ID, READERS, TXNS
+from acidsql.processes import Process
 from acidsql.txn.compactions import Compaction
 from acidsql.txn.readers import ReaderInfo, ReadRequest, too_old
 

@@ -17,7 +17,7 @@ from acidsql.catalog.model import Partition
 from acidsql.catalog.model import Table as Stored
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import KEYS, Parameters, StatisticsChange
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.metastore.rows.column_statistics import (
     forget_columns,
     forget_columns_of_partitions,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
 
-from acidsql.acid.ids import TxnId, ValidTxnList, WriteId
-from acidsql.acid.paths import base_name
+from acidsql.acid.ids import TxnId, ValidTxnList, WriteId, base_name
 from acidsql.catalog.model import Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory

@@ -3,7 +3,7 @@ longer to import than most statements take.
 
 ``select(TXNS.c.TXN_ID).where(TXNS.c.TXN_STATE == "o")`` is kept as what was called with what. Its
 text is the same for all values: by it the SQL of SQLite is found that was compiled ahead (see
-``compiling``). SQLAlchemy itself makes the statement where there is none yet, and for PostgreSQL.
+``sqlite``). SQLAlchemy itself makes the statement where there is none yet, and for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ class _Name(Expression):
         self._text, self._values = name, ()
 
     def _make(self, bind: Binder) -> Any:
-        from acidsql.metastore.sql import compiling
+        from acidsql.metastore.sql import sqlite
 
-        return compiling.named(self._text)
+        return sqlite.named(self._text)
 
 
 class _Attribute(Expression):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from acidsql.acid.paths import is_hidden, original_bucket, parse_directory
+from acidsql.acid.ids import is_hidden, original_bucket, parse_directory
 from acidsql.errors import MetastoreError
 
 _MOST_LOOKED_AT = 5_000

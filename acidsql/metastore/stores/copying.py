@@ -9,22 +9,23 @@ marker. So at no time are there two metastores of one warehouse.
 
 from __future__ import annotations
 
+import os
 import socket
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import cast
 
 from acidsql.catalog.model import DEFAULT_DATABASE
 from acidsql.errors import MetastoreError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.metastore.calls.locks import reap_locks
+from acidsql.lazy import dataclass
+from acidsql.metastore.calls.locks import reap_locks, select_locks
 from acidsql.metastore.locations import WAREHOUSE, warehouse_path
 from acidsql.metastore.opening import reap
-from acidsql.metastore.process import Process
-from acidsql.metastore.rows.locks import select_locks
 from acidsql.metastore.rows.txns import count_open_txns
-from acidsql.metastore.schema import create, has_tables, moved_to
+from acidsql.metastore.schema import create, has_tables, is_empty, moved_to
 from acidsql.metastore.sql import (
     Connection,
     Table,
@@ -35,12 +36,17 @@ from acidsql.metastore.sql import (
     select,
     update,
 )
+from acidsql.metastore.sql.sqlite import SQLiteConnection
 from acidsql.metastore.store import Store
 from acidsql.metastore.stores.database_file import (
     DIRECTORY,
     FILE,
     MARKER,
     OWNER_ONLY,
+    database_path,
+    no_warehouse_error,
+    read_marker,
+    reason,
     refuse_marked,
 )
 from acidsql.metastore.stores.postgresql import PostgreSQLStore, find_warehouse, has_file
@@ -54,6 +60,7 @@ from acidsql.metastore.tables import (
     TXNS,
     VERSION,
 )
+from acidsql.processes import Process
 
 BATCH = 1000
 _OF_THE_STORE = (VERSION, METASTORE_DB_PROPERTIES)
@@ -235,3 +242,68 @@ def _clear(connection: Connection) -> None:
 
 def _count(connection: Connection, table: Table) -> int:
     return connection.scalar(select(func.count()).select_from(table)) or 0
+
+
+# ---- backups
+#
+# ``acidsql store backup``: a copy of a metastore in a file, of one moment, while others use it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    """What was copied; ``bytes``: of the copy."""
+
+    source: str
+    target: str
+    bytes: int
+
+
+def back_up(warehouse: str, target: str) -> BackedUp:
+    """Copies the metastore of a warehouse into a new file, which is whole or not there; writers
+    wait for nothing. MetastoreError if there is no such metastore, or the file cannot be made.
+    """
+    marker = read_marker(warehouse)
+    if marker is not None:
+        raise MetastoreError(
+            f'the metastore of the warehouse "{warehouse}" is "{marker.metastore}"',
+            hint="pg_dump makes a copy of a PostgreSQL database.",
+        )
+    source, final = database_path(warehouse), Path(target)
+    if not source.exists():
+        raise no_warehouse_error(warehouse)
+    if final.is_dir():
+        final = final / source.name
+    if final.exists():
+        raise MetastoreError(f'there is a file "{final}" already', hint="Name a new one.")
+    store = SQLiteStore(warehouse)
+    store.open_up()
+    part = final.with_name(f"{final.name}.{os.getpid()}.part")
+    try:
+        with store.read() as connection:
+            if is_empty(connection):
+                raise MetastoreError(f'the metastore "{source}" is empty')
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with closing(sqlite3.connect(part)) as copy:
+                cast(SQLiteConnection, connection).driver_connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # all in the one file
+        _put_in_place(part, final)
+    except OSError as error:
+        raise MetastoreError(f'"{final}" cannot be written: {reason(error)}') from error
+    except sqlite3.Error as error:
+        raise MetastoreError(f'the copy "{final}" cannot be written: {error}') from error
+    finally:
+        part.unlink(missing_ok=True)
+        store.close()
+    return BackedUp(source=str(source), target=str(final), bytes=final.stat().st_size)
+
+
+def _put_in_place(part: Path, final: Path) -> None:
+    """Gives the copy its name when the disk has it; FileExistsError if that is taken by now."""
+    with open(part, "rb") as file:
+        os.fsync(file.fileno())
+    os.link(part, final)
+    directory = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

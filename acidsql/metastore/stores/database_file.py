@@ -20,8 +20,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from acidsql.errors import MetastoreError
-from acidsql.lazy_dataclass import dataclass
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import dataclass, pattern
 from acidsql.txn.readers import UnwritableError
 
 try:

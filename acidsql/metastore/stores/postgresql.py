@@ -25,10 +25,15 @@ from acidsql.metastore.sql import Connection, Table, insert, select
 from acidsql.metastore.store import PATIENCE_SECONDS, Clock, Store
 from acidsql.metastore.stores.connections import (
     WITH_TRANSACTION_TIMEOUT,
+    SignsOfLife,
+    check_options,
     make_engine,
     options_of_libpq,
+    parse_metastore,
     prepare_dialect,
     psycopg_module,
+    shown,
+    without_secrets,
 )
 from acidsql.metastore.stores.database_file import (
     DIRECTORY,
@@ -38,13 +43,6 @@ from acidsql.metastore.stores.database_file import (
     Marker,
     read_marker,
     write_marker,
-)
-from acidsql.metastore.stores.life import SignsOfLife
-from acidsql.metastore.stores.urls import (
-    check_options,
-    parse_metastore,
-    shown,
-    without_secrets,
 )
 from acidsql.metastore.tables import METASTORE_DB_PROPERTIES, VERSION
 

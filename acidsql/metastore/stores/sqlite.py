@@ -27,7 +27,7 @@ from acidsql.metastore.sql import (
     select,
     table,
 )
-from acidsql.metastore.sql.connections import Pool, SQLiteConnection
+from acidsql.metastore.sql.sqlite import Pool, SQLiteConnection
 from acidsql.metastore.store import PATIENCE_SECONDS, VERSION_OF_STORE, Clock, Create, Store
 from acidsql.metastore.stores.database_file import (
     OWNER_ONLY,

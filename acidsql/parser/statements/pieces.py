@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from acidsql.errors import Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import Token
 
 

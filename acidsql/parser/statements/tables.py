@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.errors import Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.statements.pieces import (
     ClusteredBy,
     ColumnDefinition,

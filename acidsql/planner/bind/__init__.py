@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from acidsql.catalog.model import Table, TableName
 from acidsql.errors import Error, Span, UnsupportedStatementError
-from acidsql.expressions.query_text import Edit, QueryText, Slot, edited
+from acidsql.expressions.spark_words import Edit, QueryText, Slot, edited
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import (
     BoundDryRun,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -17,11 +18,11 @@ from acidsql.catalog.model import ForeignTable, Table
 from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import PrimitiveType
 from acidsql.errors import BindError, Error, NestingError, Span
+from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import Predicate, predicates
-from acidsql.expressions.query_text import Edit, Piece, Slice, Slot, edited
-from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.spark_words import Edit, Piece, Slice, Slot, edited, identifier
 from acidsql.expressions.tree import Condition, PartitionCondition
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import Token, tokens_in
 from acidsql.planner.bind.columns import (
     ROW_ID,
@@ -41,6 +42,7 @@ from acidsql.planner.bind.files.sources import (
     called_source,
     file_source,
 )
+from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues
 from acidsql.planner.bind.query_scopes import (
     Called,
     Callings,
@@ -53,7 +55,7 @@ from acidsql.planner.bind.query_scopes import (
     is_plain_table,
     joined_tables,
 )
-from acidsql.planner.bind.query_tree import Parsed, parse_expression, parse_query
+from acidsql.planner.bind.query_tree import Parsed, is_star, parse_expression, parse_query
 from acidsql.spark_release import has_star_except
 
 if TYPE_CHECKING:
@@ -595,3 +597,92 @@ class _Walk:
         if tables is None or len(reads) != len(tables):
             return None
         return [Visible.of(read.table, read.alias) for read in reads]
+
+
+# ---- names of columns
+#
+# What the columns of a query are called, and which columns of a table they are by that.
+#
+# Hive names them for CREATE TABLE .. AS: an expression without a name is ``_c`` and its place in
+# the SELECT list. Only the engine knows how many columns a star stands for; so what the text tells
+# is kept until the engine's columns are there.
+
+
+class Output(Enum):
+    """What one item of a SELECT list gives: a column with a name of its own, one without, or any
+    number of columns.
+    """
+
+    NAMED = "named"
+    UNNAMED = "unnamed"
+    MANY = "many"
+
+
+def outputs(query: exp.Expr) -> tuple[Output, ...]:
+    """The output of each item; () where the engine's names must do. A UNION has those of its
+    first SELECT."""
+    from sqlglot import exp
+
+    return tuple(map(_output, query.selects)) if isinstance(query, exp.Query) else ()
+
+
+def output_names(
+    query: exp.Expr, local: LocalQuery | LocalValues | NotHere
+) -> tuple[str, ...] | None:
+    """What the columns of a query are called, in lower case, "" for those that have no name of
+    their own; None where only the engine can tell.
+    """
+    items = outputs(query)
+    if not items or Output.MANY in items:
+        if isinstance(local, NotHere):
+            return None
+        return tuple(output.name.lower() for output in local.outputs)
+    selects = query.selects  # type: ignore[attr-defined]  # outputs has looked
+    return tuple(
+        one.output_name.lower() if item is Output.NAMED else ""
+        for one, item in zip(selects, items, strict=True)
+    )
+
+
+def hive_names(given: Sequence[str], items: Sequence[Output], span: Span) -> list[str]:
+    """``given``: the engine's names of the columns. BindError where an expression without a name
+    stands between two stars.
+    """
+    names = [name.lower() for name in given]
+    many = [ordinal for ordinal, item in enumerate(items) if item is Output.MANY]
+    if not items or (not many and len(items) != len(names)):
+        return names
+    first, last = (many[0], many[-1]) if many else (len(items), -1)
+    for ordinal, item in enumerate(items):
+        if item is not Output.UNNAMED:
+            continue
+        if first < ordinal < last:
+            raise BindError(
+                f"column {ordinal + 1} of the SELECT list has no name",
+                hint="Give it one with AS.",
+                span=span,
+            )
+        names[ordinal if ordinal < first else ordinal - len(items)] = f"_c{ordinal}"
+    return names
+
+
+def _output(item: exp.Expr) -> Output:
+    from sqlglot import exp
+
+    plain = item.unnest() if isinstance(item, exp.Paren) else item
+    if is_star(item) or isinstance(
+        item, exp.Aliases | exp.UDTF | exp.Explode | exp.Posexplode | exp.Inline
+    ):
+        return Output.MANY
+    if isinstance(item, exp.Alias):
+        inner = item.this
+        return Output.MANY if isinstance(inner, exp.Posexplode | exp.Inline) else Output.NAMED
+    if isinstance(item, exp.Anonymous) and item.name.lower() in (
+        "stack",
+        "json_tuple",
+        "inline",
+        "inline_outer",
+        "posexplode_outer",
+    ):
+        return Output.MANY
+    return Output.NAMED if isinstance(plain, exp.Column | exp.Dot) else Output.UNNAMED

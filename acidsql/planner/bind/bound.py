@@ -15,9 +15,9 @@ from acidsql.catalog.path_relation import FileStamp
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import Predicate, Wanted
-from acidsql.expressions.query_text import Piece, QueryText
+from acidsql.expressions.spark_words import Piece, QueryText
 from acidsql.expressions.tree import Condition, PartitionCondition
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.bound_catalog import BoundCreateTable, CatalogAction
 from acidsql.planner.bind.bound_transactions import TransactionAction

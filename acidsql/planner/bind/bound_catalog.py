@@ -17,9 +17,9 @@ from acidsql.catalog.model import (
 )
 from acidsql.catalog.statistics import ColumnStatistics
 from acidsql.errors import Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
+from acidsql.planner.bind.analysis import Output
 from acidsql.planner.bind.bound_transactions import BoundCompact
-from acidsql.planner.bind.output_names import Output
 
 if TYPE_CHECKING:
     from acidsql.expressions.not_here import NotHere

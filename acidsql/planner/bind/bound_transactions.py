@@ -9,7 +9,7 @@ from acidsql.acid.ids import TxnId
 from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.catalog.partitions import name_of
 from acidsql.errors import Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.txn.compactions import CompactionState, CompactionType
 
 # ---- bound compactions

@@ -12,13 +12,11 @@ from acidsql.acid.ids import ROW_ID_COLUMN
 from acidsql.catalog.model import FRAMES, Table
 from acidsql.catalog.types import HiveType, PrimitiveType, StructType
 from acidsql.errors import AmbiguousColumnError, BindError, ColumnNotFoundError, Span
-from acidsql.expressions.query_text import Edit
 from acidsql.expressions.shortening import FEWEST_TERMS, shortened
-from acidsql.expressions.spark_words import identifier, text_literal
+from acidsql.expressions.spark_words import Edit, identifier, text_literal
 from acidsql.expressions.tree import Call, Cast, ColumnRef, Condition, Unread, parts_of
 from acidsql.expressions.values import is_utc
-from acidsql.lazy_dataclass import dataclass
-from acidsql.lazy_pattern import pattern
+from acidsql.lazy import dataclass, pattern
 from acidsql.parser.tokens import Token, TokenKind, tokenize, tokens_in
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from acidsql.catalog.partitions import partition_text
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.query_text import Piece
-from acidsql.expressions.spark_words import store_cast
+from acidsql.expressions.spark_words import Piece, store_cast
 from acidsql.expressions.stores import value_of
 from acidsql.parser import statements as ast
 from acidsql.planner.bind import tables
@@ -33,9 +32,16 @@ from acidsql.planner.bind.local.inline_rows import stored_rows
 from acidsql.planner.bind.local.query_trees import LocalValues, Stored
 from acidsql.planner.bind.local.scope import understood
 from acidsql.planner.bind.names import Names, is_default, is_reported
-from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.partitions import check_nameable, columns_named
-from acidsql.planner.bind.tables import COMPUTED, default_of, default_sql, has_check
+from acidsql.planner.bind.tables import (
+    COMPUTED,
+    columns_by_name,
+    default_of,
+    default_sql,
+    has_check,
+    in_other_order,
+    other_order,
+)
 
 AnyInsert = ast.Insert | ast.InsertBranch
 

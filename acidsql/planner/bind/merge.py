@@ -12,11 +12,10 @@ from acidsql.catalog.path_relation import FileSource
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import BindError, Span, UnsupportedStatementError
 from acidsql.expressions.losses import may_lose
-from acidsql.expressions.query_text import Piece, edited
-from acidsql.expressions.spark_words import identifier, store_cast
+from acidsql.expressions.spark_words import Piece, edited, identifier, store_cast
 from acidsql.expressions.tree import Call, ColumnRef, Condition, Unread, conjuncts, parts_of
 from acidsql.expressions.vectors.functions import TOTAL
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match, Name
 from acidsql.planner.bind import tables

@@ -16,21 +16,23 @@ from acidsql.errors import BindError, DatabaseNotFoundError, Error, Span, TableN
 from acidsql.expressions.losses import may_lose
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.pruning import predicates
-from acidsql.expressions.query_text import Edit, Piece, QueryText, edited
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.spark_words import store_cast
+from acidsql.expressions.spark_words import Edit, Piece, QueryText, edited, store_cast
 from acidsql.expressions.tree import Condition
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind import tables
 from acidsql.planner.bind.analysis import (
     Analysis,
+    Output,
     Read,
     analyse_expression,
     analyse_query,
     analyse_value,
     filter_partitions,
+    output_names,
+    outputs,
 )
 from acidsql.planner.bind.bound import BoundQuery, bound_reads
 from acidsql.planner.bind.columns import (
@@ -50,7 +52,6 @@ from acidsql.planner.bind.files.sources import SPARKS
 from acidsql.planner.bind.local.queries import Queries, local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, LocalValues, Outside, Semantics
 from acidsql.planner.bind.local.scope import Surroundings, default_tree
-from acidsql.planner.bind.output_names import Output, output_names, outputs
 from acidsql.planner.bind.query_tree import Parsed, output_width, parse_expressions
 from acidsql.planner.bind.tables import Losses, default_value
 

@@ -11,9 +11,9 @@ from acidsql.catalog.model import DEFAULT_PARTITION, Column, Partition, Table
 from acidsql.catalog.partitions import partition_text, unnameable
 from acidsql.catalog.types import HiveType
 from acidsql.errors import BindError, Span
-from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.stores import typed, value_of
+from acidsql.expressions.tree import parse_literal
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.names import Names
 from acidsql.planner.bind.tables import did_you_mean
@@ -125,7 +125,7 @@ def _written(spec: ast.PartitionSpec) -> str:
 def matching(names: Names, table: Table, spec: Spec) -> tuple[Partition, ...]:
     """The partitions with the values of a full or partial spec."""
     ordinals = {c.name: i for i, c in enumerate(table.partition_columns)}
-    from acidsql.catalog.partition_ranges import name_ranges
+    from acidsql.catalog.partitions import name_ranges
 
     among = name_ranges(table.partition_columns, {name: [text] for name, text in spec.items()})
     listed = names.catalog.list_partitions(table, among)

@@ -18,9 +18,8 @@ from acidsql.catalog.model import Table
 from acidsql.catalog.types import HiveType
 from acidsql.errors import Span
 from acidsql.expressions.pruning import columns_of, rejects_nulls
-from acidsql.expressions.query_text import Edit, QueryText, edited
 from acidsql.expressions.reader import join_operators, read_joined
-from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.spark_words import Edit, QueryText, edited, identifier
 from acidsql.expressions.tree import (
     TODAY,
     Call,
@@ -33,7 +32,7 @@ from acidsql.expressions.tree import (
     parts_of,
 )
 from acidsql.expressions.vectors.functions import DETERMINISTIC
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import Token, tokens_in
 from acidsql.planner.bind.columns import Visible
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.types import HiveType
 from acidsql.errors import NestingError, ParseError, Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.parse import ends_list, missing_behind_comma
 from acidsql.parser.tokens import Group, Token, TokenKind, groups, nested_too_deeply, scan
 
@@ -452,7 +452,7 @@ def _parse_error(error: Exception, text: str, base: int, source: str) -> ParseEr
         message = "something is missing before or after this"
     hint = None
     if message == "Expected TYPE after CAST":
-        from acidsql.catalog.type_hints import instead_of_type
+        from acidsql.catalog.names import instead_of_type
 
         message, hint = f'unknown type "{highlight}"', instead_of_type(highlight)
     elif "Unexpected token" in message:

@@ -21,8 +21,7 @@ from acidsql.errors import (
 )
 from acidsql.expressions.losses import given_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.query_text import Piece, Slot
-from acidsql.expressions.spark_words import identifier, row_id_columns, store_cast
+from acidsql.expressions.spark_words import Piece, Slot, identifier, row_id_columns, store_cast
 from acidsql.expressions.tree import Call, parts_of
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import Token, TokenKind, tokens_in

@@ -10,11 +10,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from acidsql.catalog.model import Column, ConstraintKind, FileFormat, Table, TableKind
 from acidsql.catalog.names import database_problem, table_problem
-from acidsql.catalog.text_format import text_format, text_problem
+from acidsql.catalog.text import text_format, text_problem
 from acidsql.catalog.types import ArrayType, HiveType, MapType, StructType
 from acidsql.errors import (
     BindError,
@@ -25,14 +25,16 @@ from acidsql.errors import (
     Span,
     Warning,
 )
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import Lossy
-from acidsql.expressions.query_text import Piece
-from acidsql.expressions.spark_words import identifier, store_cast, text_literal
+from acidsql.expressions.not_here import Lossy, NotHere
+from acidsql.expressions.spark_words import Piece, identifier, store_cast, text_literal
 from acidsql.expressions.stores import stored
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.statements import Fragment
-from acidsql.planner.bind.columns import moments_shown
+from acidsql.parser.tokens import TokenKind, tokens_in
+from acidsql.planner.bind.columns import column_not_found, moments_shown
+
+if TYPE_CHECKING:
+    from acidsql.planner.bind.bound import BoundPartition
 
 MARK = "acidsql: constraint "
 """What Spark raises for a row that breaks rule number n: this and n."""
@@ -313,3 +315,75 @@ class Losses:
 
 def _shown(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + ".."
+
+
+# ---- columns that a query's are stored in
+
+
+def columns_by_name(
+    table: Table,
+    partition: BoundPartition | None,
+    given: Sequence[str],
+    text: str,
+    span: Span,
+) -> tuple[Column, ...]:
+    """The columns of a table that are called as those of a query, in its order. ``span``: of the
+    query in ``text``. BindError.
+    """
+    dynamic = () if partition is None else partition.dynamic
+    keys = [c for c in table.partition_columns if c.name in dynamic]
+    known = {c.name: c for c in (*table.columns, *keys)}
+    columns: list[Column] = []
+    for number, name in enumerate(map(str.lower, given), start=1):
+        column, at = known.get(name), _place_of(name, text, span)
+        if not name:
+            raise BindError(
+                f"column {number} of the query has no name",
+                hint="Give it one with AS.",
+                span=span,
+                source=text,
+            )
+        if column is None and any(c.name == name for c in table.partition_columns):
+            message = f'partition column "{name}" has its value in PARTITION'
+            raise BindError(message, span=at, source=text)
+        if column is None:
+            raise column_not_found(name, table, at, text, code=10002)
+        if column in columns:
+            message = f'the query has two columns of the name "{name}"'
+            raise BindError(message, span=at, source=text)
+        columns.append(column)
+    for key in keys:
+        if key not in columns:
+            message = f'no column of the query has the name of partition column "{key.name}"'
+            raise BindError(message, span=span, source=text)
+    return tuple(columns)
+
+
+def _place_of(name: str, text: str, span: Span) -> Span:
+    """Where a query names a column, as far as that can be seen: the last such word before FROM;
+    else the whole query.
+    """
+    word_span = span
+    for token in tokens_in(text, span):
+        if token.word == "FROM" and word_span != span:
+            break
+        if token.text.lower() == name and token.kind in (TokenKind.WORD, TokenKind.QUOTED):
+            word_span = token.span
+    return word_span
+
+
+def in_other_order(columns: Sequence[Column], given: Sequence[str]) -> bool:
+    """Whether a query's columns are called as those that they go to, but in another order."""
+    wanted = [c.name for c in columns]
+    names = [name.lower() for name in given]
+    return names != wanted and sorted(names) == sorted(wanted)
+
+
+def other_order(table: Table, span: Span | None = None) -> Warning:
+    """What is said of columns ``in_other_order``."""
+    return Warning(
+        f"the query has the columns of table {table.name} in another order, and they are stored by"
+        " position",
+        hint="INSERT INTO .. BY NAME SELECT .. stores each in the column of its name.",
+        span=span,
+    )

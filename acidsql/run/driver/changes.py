@@ -33,7 +33,7 @@ from acidsql.storage.load import sources_of, write_load
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
-from acidsql.storage.write.losses import counts_of, lost_of, marked, without_marks
+from acidsql.storage.write.driver_writer import counts_of, lost_of, marked, without_marks
 from acidsql.storage.write.target import Written
 from acidsql.storage.write.touched import Touching, by_changes, by_new_rows
 

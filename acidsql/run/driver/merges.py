@@ -39,7 +39,7 @@ from acidsql.storage.scan.orc_file import ID_TYPES
 from acidsql.storage.scan.scanner import Scanner
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.storage.stored import arrow_schema, data_names
-from acidsql.storage.write.losses import marked
+from acidsql.storage.write.driver_writer import marked
 from acidsql.storage.write.target import ID_BYTES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.expressions.not_here import NotHere
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
 from acidsql.storage.stored import arrow_type
 

@@ -57,7 +57,7 @@ def _looked_up(values: pa.Array, keys: Sequence[pa.Array], of_nothing: pa.Scalar
     import numpy as np
     import pyarrow as pa
 
-    from acidsql.run.driver.relations import Matches
+    from acidsql.run.driver.rows import Matches
 
     matches = Matches(keys, len(values))
     every = pa.concat_arrays([values, pa.repeat(of_nothing, 1).cast(values.type)])
@@ -74,7 +74,7 @@ def _looked_up(values: pa.Array, keys: Sequence[pa.Array], of_nothing: pa.Scalar
 def _exists(keys: Sequence[pa.Array], rows: int) -> Answer:
     import pyarrow as pa
 
-    from acidsql.run.driver.relations import Matches
+    from acidsql.run.driver.rows import Matches
 
     if not keys:
         return _repeated(pa.scalar(rows > 0))
@@ -88,7 +88,7 @@ class _Contained:
     """
 
     def __init__(self, values: pa.Array, keys: Sequence[pa.Array]) -> None:
-        from acidsql.run.driver.relations import Matches
+        from acidsql.run.driver.rows import Matches
 
         self._equal = Matches([values, *keys], len(values))
         unknown = values.is_null()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.arrow_arrays import arrow_array, row_of_nothing
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.model import DEFAULT_PARTITION
 from acidsql.catalog.partitions import partition_text
+from acidsql.catalog.types import arrow_type
 from acidsql.expressions.losses import Counter, counters_of, lost_columns
 from acidsql.expressions.tree import Condition, Constant
 from acidsql.expressions.values import STRING
@@ -18,7 +18,7 @@ from acidsql.planner.bind.local.scope import vector_of
 from acidsql.run.driver.new_rows import Losing
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import arrow_schema
-from acidsql.storage.write.losses import marked
+from acidsql.storage.write.driver_writer import marked
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,30 +14,26 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Column, Table
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import Warning
-from acidsql.expressions.losses import (
-    Counter,
-    given_name,
-    lost_names,
-    possible_losses,
-)
+from acidsql.expressions.losses import Counter, given_name, lost_names, possible_losses
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.query_text import GIVEN, Piece
-from acidsql.expressions.spark_words import identifier, store_cast, text_literal
+from acidsql.expressions.spark_words import GIVEN, Piece, identifier, store_cast, text_literal
 from acidsql.plan.operators import Check, CountByJob, Fetch, Job, Query, ReadFiles
 from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundInsert, BoundLoad, BoundQuery, BoundUpdate
-from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
 from acidsql.planner.bind.tables import (
     MARK,
+    columns_by_name,
     default_value,
     enforcement,
+    in_other_order,
+    other_order,
     rules_of,
     wrong_column_count,
 )
 from acidsql.run.flow import Change, Figures, note_written
-from acidsql.run.spark.touched import of_changes, of_inserts
+from acidsql.run.spark.merge_job import of_changes, of_inserts
 from acidsql.spark.start.clocks import user_clock
-from acidsql.spark.start.translation import placed, translated
+from acidsql.spark.start.running import placed, translated
 from acidsql.spark.write.losses import Store, types_of, with_marks
 from acidsql.storage.partitions import check_nameable
 
@@ -218,7 +214,7 @@ def _planned(
 
 
 def _files_read(spark: Spark, flow: Change, leg: WritePlan) -> DataFrame:
-    from acidsql.spark.write.loading import loaded_rows
+    from acidsql.spark.write.writer import loaded_rows
 
     assert isinstance(leg.action, BoundLoad)
     resources = spark.resources

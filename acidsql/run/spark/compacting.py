@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from acidsql.acid.ids import MAX_BUCKET_ID, NO_STATEMENT, ROW_ID_COLUMN, BucketId, decode, encode
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.expressions.spark_words import identifier
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import spark_url
+from acidsql.files.fileio import FileIO, spark_url
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import META_DDL, META_NEEDED, scan_of, stored_type, visible_sql
 from acidsql.spark.write import format_writer, sinks

@@ -23,13 +23,12 @@ from acidsql.arrow_arrays import arrow_array, numpy_array, row_of_nothing
 from acidsql.errors import NestingError, ParseError
 from acidsql.expressions.losses import Counter, given_name
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.query_text import GIVEN, Piece, QueryText, Slot
 from acidsql.expressions.reader import read_expression
-from acidsql.expressions.spark_words import SOURCE_ROW, identifier
+from acidsql.expressions.spark_words import GIVEN, SOURCE_ROW, Piece, QueryText, Slot, identifier
 from acidsql.expressions.tree import Call, constants_in, parts_of
 from acidsql.expressions.vectors import vectorized
 from acidsql.expressions.vectors.functions import DETERMINISTIC
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import tokenize
 from acidsql.plan.merge_sql import (
     CLAUSE,
@@ -50,7 +49,7 @@ from acidsql.run.clause_files import counted
 from acidsql.run.flow import Figures, Merging
 from acidsql.run.spark import merge_job
 from acidsql.run.spark.changes import TOO_LARGE, enforced
-from acidsql.run.spark.touched import of_merge
+from acidsql.run.spark.merge_job import of_merge
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import wall_clock
 from acidsql.spark.read.scan_words import temporary_view
@@ -58,8 +57,7 @@ from acidsql.spark.write import writer
 from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.fetching import fetch, fetch_rows
 from acidsql.spark.write.losses import Store, types_of, value_at, with_marks
-from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import WriteTarget, Written
+from acidsql.storage.write.target import WriteTarget, Written, partitions_of, staging, take_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,17 +17,18 @@ import pyarrow as pa
 from acidsql.acid.ids import StatementId
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import CardinalityError
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import spark_url
+from acidsql.expressions.losses import Counter, added, counted, counts_sql, lost_names
+from acidsql.files.fileio import FileIO, spark_url
 from acidsql.plan.merge_sql import CLAUSE, LEADING_COLUMNS, changes_rows
 from acidsql.plan.plans import MergePlan
 from acidsql.planner.bind.bound import MergeAction
+from acidsql.run.spark import merge_job
 from acidsql.spark.start.session import settings_during
 from acidsql.spark.write import sinks, writer
 from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import delete_files, finish_inserts, staged_ids
 from acidsql.spark.write.stored_sql import refusals
-from acidsql.spark.write.tasks import in_tasks_of_merge
+from acidsql.spark.write.tasks import in_tasks_of_merge, with_new_bucket
 from acidsql.storage.events.row_ids import (
     cardinality_error,
     check_distinct,
@@ -39,9 +40,11 @@ from acidsql.storage.partitions import key_names
 from acidsql.storage.write import finish
 from acidsql.storage.write.finish import PartFile
 from acidsql.storage.write.target import ID_BYTES, StagedFile, WriteTarget
+from acidsql.storage.write.touched import Touched, Touching
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
 
 _LOCAL_READER = "spark.sql.adaptive.localShuffleReader.enabled"
 """Where Spark finds while it runs that the rows of the target are few, it joins the source as it
@@ -60,7 +63,7 @@ def stage_merge(
     counting: Counting,
     check: bool,
 ) -> tuple[list[StagedFile], dict[int, int]]:
-    """Finished files of ``whole`` (``planner.steps.merge.whole_query``), and how many rows each
+    """Finished files of ``whole`` (``plan.merge_sql``), and how many rows each
     clause is about.
 
     CardinalityError if ``check`` and a row of the target would be changed twice; else one change of
@@ -198,3 +201,88 @@ def check_once(plan: MergePlan, rows: DataFrame) -> None:
     if changing:
         changes = rows.where(f"{CLAUSE} IN ({', '.join(map(str, changing))})")
         _check_by_job(changes, [*ID_FIELDS, *key_names(plan.table)])
+
+
+# ---- dry runs
+#
+# What a statement would write, counted and not written: rows by clause, partition and bucket.
+
+
+_BUCKET = "acidsql_bucket"
+_FIRST = "acidsql_first"
+
+
+def of_inserts(target: WriteTarget, rows: DataFrame, counters: Sequence[Counter] = ()) -> Touching:
+    """What an INSERT touches; its rows are those that ``writer.as_named`` takes."""
+    named = writer.named(target, rows).selectExpr("0 AS " + CLAUSE, "*")
+    return _counted(target, _with_new_bucket(target, named), counters)
+
+
+def of_changes(
+    target: WriteTarget, rows: DataFrame, counters: Sequence[Counter] = (), *, values: bool
+) -> Touching:
+    """What an UPDATE (``values``) or DELETE touches; its rows are those that ``writer.as_named``
+    takes.
+    """
+    named = writer.named(target, rows, *ID_FIELDS, values=values)
+    located = named.selectExpr("0 AS " + CLAUSE, "*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}")
+    return _counted(target, located, counters)
+
+
+def of_merge(
+    plan: MergePlan,
+    target: WriteTarget,
+    whole: DataFrame,
+    counters: Sequence[Counter] = (),
+    *,
+    check: bool,
+) -> Touching:
+    """What the clauses of a MERGE touch. CardinalityError as MERGE itself would raise it; without
+    ``check`` a row is of the first clause that would change it.
+    """
+    from pyspark.sql import functions as F
+
+    rows = writer.named(target, whole, *LEADING_COLUMNS)
+    if check:
+        merge_job.check_once(plan, rows)
+    inserting = [
+        number
+        for number, clause in enumerate(plan.merge.clauses)
+        if clause.action is MergeAction.INSERT
+    ]
+    keys, lost = [*key_names(target.table), _BUCKET], lost_names(rows.columns)
+    inserts = rows.where(F.col(CLAUSE).isin(inserting))
+    new = _with_new_bucket(target, inserts).select(CLAUSE, *keys, *lost)
+    old = rows.where(~F.col(CLAUSE).isin(inserting)).selectExpr(
+        "*", f"{sinks.DECODED_BUCKET} AS {_BUCKET}"
+    )
+    if not check:
+        first = F.min(F.struct(CLAUSE, *lost)).alias(_FIRST)
+        old = old.groupBy(*ID_FIELDS, *keys).agg(first).select(*keys, f"{_FIRST}.*")
+    every = new.unionByName(old.select(CLAUSE, *keys, *lost))
+    return _counted(target, every, counters)
+
+
+def _with_new_bucket(target: WriteTarget, rows: DataFrame) -> DataFrame:
+    bucketing = target.table.bucketing
+    if bucketing is None:
+        return rows.selectExpr("*", f"CAST(NULL AS int) AS {_BUCKET}")
+    rows, number = with_new_bucket(target.table, bucketing, rows)
+    return rows.withColumn(_BUCKET, number)
+
+
+def _counted(target: WriteTarget, rows: DataFrame, counters: Sequence[Counter]) -> Touching:
+    from pyspark.sql import functions as F
+
+    grouped = [CLAUSE, *key_names(target.table), _BUCKET]
+    every = [F.count(F.lit(1)), *map(F.expr, counts_sql(counters))]
+    counts = [tuple(row) for row in rows.groupBy(*grouped).agg(*every).collect()]
+    parts: list[Touched] = []
+    lost = [0] * len(counters)
+    for row in sorted(counts, key=lambda row: [(v is None, v) for v in row[: len(grouped)]]):
+        clause, *values, bucket = row[: len(grouped)]
+        count, *marks = row[len(grouped) :]
+        partition = target.at(tuple(values)).partition
+        parts.append(Touched(clause=clause, partition=partition, bucket=bucket, rows=count))
+        lost = added(lost, marks)
+    return Touching(parts=parts, lost=counted(counters, lost))

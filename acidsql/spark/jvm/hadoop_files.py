@@ -21,8 +21,8 @@ from pyarrow import fs
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.files.arrow_files import ATTEMPTS, ArrowFileIO
-from acidsql.files.urls import Url, spark_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import Url, spark_url
+from acidsql.lazy import dataclass
 from acidsql.spark import jvm
 
 if TYPE_CHECKING:

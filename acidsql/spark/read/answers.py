@@ -1,11 +1,17 @@
-"""What a query gives back, in Hive's types and with Hive's clocks."""
+"""What a query gives back, in Hive's types and with Hive's clocks: as batches on their way, and as
+DataFrames in a user's hands."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from acidsql.catalog.types import HiveType, PrimitiveType, parse_type
-from acidsql.errors import BindError
+from acidsql.errors import BindError, Error
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import HIVE_TYPE
 
@@ -104,3 +110,158 @@ def _unzoned(array: pa.Array) -> pa.Array:
         whole.buffers()[:own_buffers],
         children=list(map(_unzoned, children)),
     )
+
+
+# ---- batches on their way
+#
+# Record batches on their way from Spark, which come in any order and may be more than memory
+# holds: the first ones are kept there, and all on disk when they become many.
+
+
+MEMORY_BYTES = 64 << 20
+
+
+class Spool:
+    """Batches of one schema by the number of their arrival. Its file, if there is one, is in the
+    directory for temporary files and gone when the spool is closed.
+    """
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._memory_bytes = memory_bytes
+        self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._files = ExitStack()
+        self._path: str | None = None
+        self._writer: Any = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self._writer is not None:
+            self._writer.write_batch(batch)
+            return
+        self._batches.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes > self._memory_bytes:
+            self._spill()
+
+    def _spill(self) -> None:
+        import pyarrow as pa
+
+        folder = tempfile.TemporaryDirectory(prefix="acidsql-rows-")
+        self._path = str(Path(self._files.enter_context(folder)) / "rows.arrow")
+        self._writer = self._files.enter_context(
+            pa.ipc.new_file(self._path, self._batches[0].schema)
+        )
+        for batch in self._batches:
+            self._writer.write_batch(batch)
+        self._batches.clear()
+
+    @property
+    def is_on_disk(self) -> bool:
+        return self._path is not None
+
+    def in_order(self, order: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """The batches by their numbers, each of which is asked for once; no more are added then."""
+        if self._writer is None:
+            held: list[pa.RecordBatch | None] = list(self._batches)
+            self._batches.clear()
+            for number in order:
+                batch, held[number] = held[number], None
+                yield batch
+            return
+        import pyarrow as pa
+
+        self._writer.close()
+        with pa.memory_map(self._path) as mapped:
+            reader = pa.ipc.open_file(mapped)
+            for number in order:
+                yield reader.get_batch(number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+
+# ---- frames in a user's hands
+#
+# DataFrames of Spark's in a user's hands, whose failures may have a reason that only we know.
+
+
+Explain = Callable[[Exception], Error | None]
+"""What an error of Spark's means; None where it means what it says."""
+
+_EXPLAIN = "_acidsql_explain"
+_COME_OF_FRAMES = (
+    "DataFrame",
+    "GroupedData",
+    "DataFrameWriter",
+    "DataFrameWriterV2",
+    "DataFrameNaFunctions",
+    "DataFrameStatFunctions",
+)
+"""Classes of pyspark.sql whose objects run a DataFrame, or give another one of it."""
+Frame = TypeVar("Frame")
+
+
+def explained(frame: Frame, explain: Explain) -> Frame:
+    """A DataFrame like ``frame`` that raises what ``explain`` gives for an error; so does each that
+    comes of it, but for those of another DataFrame that it is joined to. Its class is below that of
+    ``frame``.
+    """
+    ours = cast(Frame, object.__new__(_explained_class(type(frame))))
+    vars(ours).update(vars(frame))
+    vars(ours)[_EXPLAIN] = explain
+    return ours
+
+
+_classes: dict[type[Any], type[Any]] = {}
+
+
+def _explained_class(kind: type[Any]) -> type[Any]:
+    if kind not in _classes:
+        members = {"__getattribute__": _look_up, "__module__": kind.__module__}
+        _classes[kind] = type(kind.__name__, (kind,), members)
+    return _classes[kind]
+
+
+def _look_up(self: Any, name: str) -> Any:
+    value = object.__getattribute__(self, name)
+    if name.startswith("_"):
+        return value
+    explain = vars(self)[_EXPLAIN]
+    return _calling(value, explain) if callable(value) else _with(value, explain)
+
+
+def _calling(method: Callable[..., Any], explain: Explain) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _with(method(*args, **kwargs), explain)
+        except Exception as error:
+            raise _meant(error, explain) from error.__cause__
+
+    return call
+
+
+def _with(value: Any, explain: Explain) -> Any:
+    kind = type(value)
+    if isinstance(value, Iterator):
+        return _iterated(value, explain)
+    if not kind.__module__.startswith("pyspark.sql.") or kind.__name__ not in _COME_OF_FRAMES:
+        return value
+    return value if _EXPLAIN in vars(value) else explained(value, explain)
+
+
+def _iterated(rows: Iterator[Any], explain: Explain) -> Iterator[Any]:
+    try:
+        yield from rows
+    except Exception as error:
+        raise _meant(error, explain) from error.__cause__
+
+
+def _meant(error: Exception, explain: Explain) -> Exception:
+    if isinstance(error, Error) or (ours := explain(error)) is None:
+        return error
+    ours.__cause__ = error
+    return ours

@@ -21,12 +21,11 @@ from acidsql.errors import BindError
 from acidsql.expressions.spark_words import identifier
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.spark.read.scan_words import stored_type
 from acidsql.spark.start.clocks import UTC_CLOCK, FileClock, file_clock, timed, user_clock
 from acidsql.storage.file_layout import FileColumn
-from acidsql.storage.file_times import holds_times, timestamps
-from acidsql.storage.footers import FileKey, ScanFile
+from acidsql.storage.footers import FileKey, ScanFile, holds_times, timestamps
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

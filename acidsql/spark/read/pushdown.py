@@ -26,7 +26,7 @@ from acidsql.catalog.model import Column, Table
 from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
 from acidsql.expressions.pruning import Comparison, Predicate, Scalar
 from acidsql.expressions.spark_words import identifier, spark_type
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.spark import jvm
 from acidsql.storage.stored import arrow_type
 

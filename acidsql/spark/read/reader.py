@@ -25,7 +25,7 @@ from acidsql.expressions.pruning import Predicate
 from acidsql.expressions.spark_words import identifier, is_limited, spark_type
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.settings import Settings
 from acidsql.spark import jvm
 from acidsql.spark.read import pushdown
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from acidsql.spark.read.old_rows import OldPartitions
+    from acidsql.spark.read.dead_rows import OldPartitions
 
 _CURRENT = "acidsql_event_write_id"
 _EVENT_IDS = {
@@ -186,7 +186,7 @@ class SnapshotReader:
         files = self._footers.insert_files(self._io, inserts, mixed=may_mix)
         filled, old = tuple(file for file in files if file.rows), None
         if any(file.mixed for file in filled):
-            from acidsql.spark.read.old_rows import parted
+            from acidsql.spark.read.dead_rows import parted
 
             snapshot, filled, old = parted(snapshot, filled)
         deletes = snapshot.delete_files if filled else ()
@@ -213,7 +213,7 @@ class SnapshotReader:
             )
         parts = [self._part(scan, part, without_dead, shown) for part in scan.parts()]
         if scan.old is not None:
-            from acidsql.spark.read.old_rows import old_rows
+            from acidsql.spark.read.dead_rows import old_rows
 
             parts.append(old_rows(self._spark, self._known, scan.old, row_id=bool(shown)))
         if not parts:

@@ -30,8 +30,8 @@ from acidsql.expressions.spark_words import (
     store_cast,
     text_literal,
 )
-from acidsql.files.urls import path_of, spark_url, split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import path_of, spark_url, split_url
+from acidsql.lazy import dataclass
 from acidsql.spark import jvm
 from acidsql.storage.file_layout import FileColumn, Layout
 from acidsql.storage.footers import FoundFile, ScanFile, bucket_property

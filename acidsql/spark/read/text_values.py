@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from acidsql.catalog.model import Column
-from acidsql.catalog.text_format import TextFormat
+from acidsql.catalog.text import TextFormat
 from acidsql.catalog.types import (
     ArrayType,
     CharType,

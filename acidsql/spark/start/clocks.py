@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from acidsql.catalog.types import HiveType, holds, is_timestamp
 from acidsql.errors import ExecutionError
 from acidsql.expressions.spark_words import nested_sql, text_literal
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.spark import jvm
 
 if TYPE_CHECKING:

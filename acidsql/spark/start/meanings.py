@@ -25,7 +25,7 @@ from acidsql.parser.tokens import HINT
 from acidsql.planner.bind.columns import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import refused_time
-from acidsql.spark.start.translation import syntax_span
+from acidsql.spark.start.running import syntax_span
 from acidsql.spark_release import releases_text
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from acidsql.acid.ids import StatementId
 from acidsql.acid.orc_types import ID_FIELDS
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, spark_url
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import spark_url
 from acidsql.spark.read.scan_words import key_sql
-from acidsql.spark.start.executors import work_on_files
 from acidsql.spark.start.session import settings_during
+from acidsql.spark.start.workers import work_on_files
 from acidsql.spark.write import sinks
 from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.fetching import fetch_rows

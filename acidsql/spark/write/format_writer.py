@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.catalog.model import FileFormat, Table
-from acidsql.catalog.text_format import text_format
+from acidsql.catalog.text import text_format
 from acidsql.errors import BindError
 from acidsql.expressions.spark_words import identifier
-from acidsql.files.urls import spark_url
+from acidsql.files.fileio import spark_url
 from acidsql.spark.read import text_values
 from acidsql.spark.start.clocks import user_clock
 from acidsql.spark.start.session import settings_during

@@ -19,10 +19,9 @@ from acidsql.expressions.losses import (
     lost_sql,
     marks_sql,
 )
-from acidsql.expressions.query_text import GIVEN, Piece, QueryText
-from acidsql.expressions.spark_words import identifier, store_cast
+from acidsql.expressions.spark_words import GIVEN, Piece, QueryText, identifier, store_cast
 from acidsql.expressions.tree import VOID
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.bound import BoundQuery, BoundValue
 from acidsql.spark.read.answers import columns_of
 

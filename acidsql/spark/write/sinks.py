@@ -25,8 +25,7 @@ from acidsql.catalog.model import Column
 from acidsql.catalog.partitions import unescape
 from acidsql.errors import InternalError
 from acidsql.expressions.spark_words import identifier, spark_type
-from acidsql.files.fileio import FileIO
-from acidsql.files.urls import split_url
+from acidsql.files.fileio import FileIO, split_url
 from acidsql.plan.merge_sql import CLAUSE
 from acidsql.planner.bind.bound import MergeAction
 from acidsql.spark import jvm

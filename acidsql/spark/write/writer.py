@@ -19,15 +19,17 @@ protocol decides which task's attempt counts; the files are then finished (event
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.catalog.model import Table
 from acidsql.errors import InternalError
 from acidsql.expressions.losses import Counter, lost_names
-from acidsql.expressions.spark_words import identifier, spark_type
+from acidsql.expressions.spark_words import identifier, spark_type, text_literal
 from acidsql.files.fileio import FileIO
 from acidsql.plan.operators import Effect
+from acidsql.planner.bind.bound import BoundLoad
 from acidsql.spark import jvm
 from acidsql.spark.read.scan_words import key_sql
 from acidsql.spark.write import format_writer, sinks
@@ -35,15 +37,25 @@ from acidsql.spark.write.counting import Counting
 from acidsql.spark.write.event_files import finish_parts, stage_deletes, stage_inserts, stage_update
 from acidsql.spark.write.fetching import fetch_rows
 from acidsql.spark.write.tasks import in_tasks_of_buckets
+from acidsql.storage.load import Source, found_files
 from acidsql.storage.partitions import key_names
+from acidsql.storage.snapshots import PartitionSnapshot, TableSnapshot
 from acidsql.storage.stored import data_names
 from acidsql.storage.write import finish
-from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+from acidsql.storage.write.target import (
+    StagedFile,
+    WriteTarget,
+    Written,
+    partitions_of,
+    staging,
+    take_in,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+    from acidsql.spark.read.reader import SnapshotReader
 
 
 def fetched(
@@ -196,3 +208,26 @@ def named(target: WriteTarget, rows: DataFrame, *leading: str, values: bool = Tr
 
 def _rows(files: list[StagedFile]) -> int:
     return sum(file.rows for file in files)
+
+
+# ---- LOAD DATA
+#
+# LOAD DATA by INSERT: the rows of the files, for a table that wants each in its bucket or asks
+# rules of it.
+
+
+def loaded_rows(
+    spark: SparkSession,
+    reader: SnapshotReader,
+    target: WriteTarget,
+    action: BoundLoad,
+    sources: Sequence[Source],
+) -> DataFrame:
+    """What is in the files, in the columns INSERT wants."""
+    table = replace(target.table, partition_columns=(), bucketing=None)
+    part = PartitionSnapshot(root=target.root, own_inserts=found_files(sources))
+    view = reader.view(TableSnapshot(table=table, partitions=(part,)))
+    keys = action.partition.static if action.partition is not None else ()
+    return spark.table(view).selectExpr(
+        "*", *(f"{text_literal(text)} AS {identifier(name)}" for name, text in keys)
+    )

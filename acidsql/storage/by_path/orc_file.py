@@ -25,7 +25,7 @@ from acidsql.catalog.types import (
 from acidsql.errors import FormatError
 from acidsql.expressions.not_here import NotHere
 from acidsql.storage.by_path.names import NOT_NATURAL, are_plain
-from acidsql.storage.file_times import by_arrow
+from acidsql.storage.footers import by_arrow
 from acidsql.storage.scan.orc_file import converter, refuse_unseen_times
 from acidsql.storage.scan.stripe_reader import refuse_old_times
 

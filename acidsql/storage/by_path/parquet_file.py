@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import PathColumn
 from acidsql.catalog.types import (
     MAX_DECIMAL_PRECISION,
@@ -29,6 +28,7 @@ from acidsql.catalog.types import (
     StructField,
     StructType,
     VarcharType,
+    arrow_type,
     holds,
 )
 from acidsql.expressions.not_here import NotHere

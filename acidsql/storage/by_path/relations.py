@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from acidsql.catalog.arrow_types import arrow_type
 from acidsql.catalog.path_relation import FileStamp, PathColumn, PathRelation
+from acidsql.catalog.types import arrow_type
 from acidsql.expressions.not_here import NotHere
-from acidsql.files.urls import absolute
+from acidsql.files.fileio import absolute
 
 if TYPE_CHECKING:
     Open = Callable[[pa.NativeFile, str], "OpenFile"]

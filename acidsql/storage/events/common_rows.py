@@ -16,7 +16,7 @@ from acidsql.acid.snapshot import deletes_of
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO, Listing
 from acidsql.files.parallel import in_parallel
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.delete_events import DeadIds, DeleteEvents, event_batches, read_events
 from acidsql.storage.footers import Footers, FoundFile, ScanFile
 

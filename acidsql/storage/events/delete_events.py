@@ -23,8 +23,8 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.errors import FormatError
 from acidsql.files.fileio import FileIO
 from acidsql.files.local_files import LOCAL
-from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.columns import Longs, column_batches, read_columns
+from acidsql.lazy import dataclass
+from acidsql.storage.file_layout import Longs, column_batches, read_columns
 from acidsql.storage.footers import FileKey, RowIdRange, ScanFile
 
 MAX_EVENTS = 5_000_000

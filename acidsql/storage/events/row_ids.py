@@ -17,7 +17,7 @@ from acidsql.acid.orc_types import ID_FIELDS
 from acidsql.arrow_arrays import numpy_array
 from acidsql.errors import CardinalityError
 from acidsql.files.fileio import FileIO
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,10 +28,9 @@ from acidsql.catalog.types import (
 )
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileReader
-from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.columns import Longs
+from acidsql.lazy import dataclass
 from acidsql.storage.events.delete_events import DeadIds, IdColumns, IdRuns, valid_mask
-from acidsql.storage.file_layout import FileColumn, layout
+from acidsql.storage.file_layout import FileColumn, Longs, layout
 from acidsql.storage.footers import RowIdRange, ScanFile, bucket_property
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.stripe_reader import Mask, StripeReader

@@ -26,9 +26,8 @@ from acidsql.catalog.types import PrimitiveType
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.expressions.stores import typed
-from acidsql.files.fileio import FileIO, FileReader
-from acidsql.files.urls import split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.files.fileio import FileIO, FileReader, split_url
+from acidsql.lazy import dataclass
 from acidsql.storage.events.delete_events import MAX_EVENTS, DeadIds
 from acidsql.storage.file_layout import layout
 from acidsql.storage.footers import FileKey, Kept, ScanFile, first_rows, read_footer
@@ -163,7 +162,7 @@ class Scanner:
         """Which rows are visible of the files of partitions with ``old_events``, by path."""
         if not any(file.mixed for file in inserts):
             return {}
-        from acidsql.storage.events.old_events import winners
+        from acidsql.storage.events.event_rows import winners
 
         return winners(self._io, inserts, snapshot.delete_files, snapshot.write_ids)
 

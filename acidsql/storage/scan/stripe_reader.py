@@ -42,9 +42,8 @@ from acidsql.errors import FormatError
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.values import is_utc
 from acidsql.files.fileio import FileReader
-from acidsql.lazy_dataclass import dataclass
-from acidsql.storage.file_times import by_arrow, holds_times, timestamps_in
-from acidsql.storage.footers import ScanFile, read_footer
+from acidsql.lazy import dataclass
+from acidsql.storage.footers import ScanFile, by_arrow, holds_times, read_footer, timestamps_in
 from acidsql.storage.known_files import KeptColumns
 from acidsql.storage.stored import without_offset
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from acidsql.errors import Span
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 
 class FileKind(StrEnum):

@@ -38,19 +38,25 @@ from acidsql.acid.orc_tail import (
     load_tail,
 )
 from acidsql.acid.orc_types import EVENT_FIELDS, ID_FIELDS
-from acidsql.arrow_arrays import arrow_array
-from acidsql.catalog.arrow_types import arrow_type
+from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import Column, Table
+from acidsql.catalog.types import arrow_type
+from acidsql.expressions.losses import MARKS, Counter, Lost, counted, lost_names, mark
 from acidsql.expressions.stores import typed
-from acidsql.files.fileio import FileIO
+from acidsql.files.fileio import FileIO, split_url
 from acidsql.files.parallel import in_parallel
-from acidsql.files.urls import split_url
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.row_ids import RowIds, check_distinct, row_ids, sort_order
 from acidsql.storage.partitions import by_values
 from acidsql.storage.stored import arrow_schema, data_names, stored_array
-from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+from acidsql.storage.write.target import (
+    StagedFile,
+    WriteTarget,
+    Written,
+    partitions_of,
+    staging,
+    take_in,
+)
 
 # ---- returned
 #
@@ -507,3 +513,46 @@ def tail_of_bytes(end: pa.Buffer | bytes, size: int, path: str) -> OrcTail:
     """The tail of a file of ``size`` bytes, of which ``end`` are the last."""
     view = memoryview(end)
     return load_tail(lambda count: (bytes(view[max(0, len(view) - count) :]), size), path)
+
+
+# ---- marks of lost values beside rows, see expressions.losses
+
+
+Marks = npt.NDArray[np.bool_]
+
+
+def marked(marks: Sequence[Marks | None], count: int) -> list[pa.Array]:
+    """The columns of marks of ``count`` rows. ``marks``: for each counter whose values have lost
+    something; None: none has.
+    """
+    columns = []
+    for at in range(0, len(marks), MARKS):
+        bits = np.zeros(count, np.int64)
+        for number, one in enumerate(marks[at : at + MARKS]):
+            if one is not None:
+                bits |= np.where(one, np.int64(mark(number)), np.int64(0))
+        columns.append(arrow_array(bits, pa.int64()))
+    return columns
+
+
+def lost_of(rows: pa.Table, counters: Sequence[Counter]) -> tuple[Lost, ...]:
+    """What the rows have lost, by their marks; nothing where they have none."""
+    return counted(counters, counts_of(rows, counters))
+
+
+def counts_of(rows: pa.Table, counters: Sequence[Counter]) -> list[int]:
+    """For each counter how many rows have its mark."""
+    columns = [
+        numpy_array(rows.column(name).combine_chunks()) for name in lost_names(rows.column_names)
+    ]
+    if not columns:
+        return [0] * len(counters)
+    counts = [0] * len(counters)
+    for number in range(min(len(counters), len(columns) * MARKS)):
+        counts[number] = int(np.count_nonzero(columns[number // MARKS] & mark(number)))
+    return counts
+
+
+def without_marks(rows: pa.Table) -> pa.Table:
+    """The rows as they are stored."""
+    return rows.drop_columns(lost_names(rows.column_names))

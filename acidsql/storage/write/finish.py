@@ -26,7 +26,7 @@ from acidsql.acid.orc_types import BUCKET_COLUMN, ID_FIELDS, ORIGINAL_TRANSACTIO
 from acidsql.catalog.model import FileFormat
 from acidsql.errors import InternalError
 from acidsql.files.fileio import FileIO
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.row_ids import RowIds, cardinality_error, repeats, row_ids
 from acidsql.storage.parquet_metadata import read_metadata
 from acidsql.storage.write.target import StagedFile, WriteTarget

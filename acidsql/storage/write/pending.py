@@ -28,13 +28,12 @@ from acidsql.catalog.model import Partition, Table, TableName
 from acidsql.errors import Error
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import in_parallel
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.row_ids import RowIds, read_ids, row_ids
 from acidsql.storage.footers import FoundFile
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import EventFile
-from acidsql.storage.write.publish import new_directory
-from acidsql.storage.write.target import StagedFile, WriteTarget
+from acidsql.storage.write.target import StagedFile, WriteTarget, new_directory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

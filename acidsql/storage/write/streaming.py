@@ -31,7 +31,7 @@ from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
 from acidsql.files.parallel import THREADS
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.event_rows import CURRENT, values_of
 from acidsql.storage.events.row_ids import RowIds, row_ids
 from acidsql.storage.partitions import by_values
@@ -45,8 +45,14 @@ from acidsql.storage.write.driver_writer import (
     tail_of_bytes,
     writer_options,
 )
-from acidsql.storage.write.publish import partitions_of, staging, take_in
-from acidsql.storage.write.target import StagedFile, WriteTarget, Written
+from acidsql.storage.write.target import (
+    StagedFile,
+    WriteTarget,
+    Written,
+    partitions_of,
+    staging,
+    take_in,
+)
 
 # ---- encoders
 #

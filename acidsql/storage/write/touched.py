@@ -13,7 +13,7 @@ from acidsql.acid.ids import bucket_ids
 from acidsql.catalog.model import Partition
 from acidsql.errors import Warning
 from acidsql.expressions.losses import Lost
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.storage.events.row_ids import row_ids
 from acidsql.storage.write.driver_writer import bucket_order, row_values
 from acidsql.storage.write.target import WriteTarget

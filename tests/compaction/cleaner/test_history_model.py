@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import path_of
 from acidsql.session import Session
 from acidsql.storage.snapshots import acid_directory
 from tests.compaction.cleaning import ACID, clean_all, cleaner_of, queued

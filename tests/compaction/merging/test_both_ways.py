@@ -16,7 +16,7 @@ from acidsql.catalog.model import Partition, Table
 from acidsql.compaction.merging.carrying_out import stage
 from acidsql.compaction.merging.choosing import choose_inputs
 from acidsql.compaction.merging.merge import Merge
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import path_of
 from acidsql.session import Session
 from acidsql.storage.footers import read_footer
 from acidsql.storage.snapshots import acid_directory

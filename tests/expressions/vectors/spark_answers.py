@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import HiveType
+from acidsql.catalog.types import HiveType, arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.vectors import Vector, vectorized

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from acidsql.catalog.arrow_types import arrow_type
-from acidsql.catalog.types import DecimalType, HiveType
+from acidsql.catalog.types import DecimalType, HiveType, arrow_type
 from acidsql.expressions.decimals import EXACT, rescaled
 from acidsql.expressions.reader import read_expression
 from acidsql.expressions.values import UNKNOWN

@@ -18,7 +18,7 @@ from acidsql.catalog.types import parse_type
 from acidsql.errors import MetastoreError, SnapshotTooOldError, WriteConflictError
 from acidsql.metastore import opening
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.process import Process
+from acidsql.processes import Process
 from acidsql.txn.manager import OperationType, TxnState
 from tests.contracts.dropping import create
 from tests.contracts.store import T, component, insert

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from acidsql.errors import MetastoreError
-from acidsql.metastore.hive import connection as connections
+from acidsql.metastore.hive import client as connections
 from acidsql.metastore.hive.calls.reading import GET_PARTITION_NAMES
-from acidsql.metastore.hive.connection import ask_first
+from acidsql.metastore.hive.client import ask_first
 from acidsql.metastore.hive.reaching import Access
 from tests.attach.thrift_bytes import message, number, record, text, texts
 

@@ -10,8 +10,8 @@ import pytest
 from acidsql.errors import MetastoreError
 from acidsql.metastore.hive.authentication import digest
 from acidsql.metastore.hive.authentication.digest import DigestMd5, rc4
+from acidsql.metastore.hive.authentication.login import Token, find_token, owner_of, parse_tokens
 from acidsql.metastore.hive.authentication.sasl import Protection
-from acidsql.metastore.hive.authentication.tokens import Token, find_token, owner_of, parse_tokens
 from acidsql.metastore.hive.protocol import WireError
 
 KIND = "HIVE_DELEGATION_TOKEN"

@@ -17,8 +17,8 @@ from acidsql.catalog.model import TableName
 from acidsql.catalog.partitions import partition_name
 from acidsql.errors import Error, MetastoreError, TransactionAbortedError, WriteConflictError
 from acidsql.metastore.embedded import EmbeddedMetastore
-from acidsql.metastore.hive.calls import catalog, declaring, reading, txns
-from acidsql.metastore.hive.calls.declaring import FAILURE, Method
+from acidsql.metastore.hive.calls import catalog, reading, txns
+from acidsql.metastore.hive.calls.reading import FAILURE, Method
 from acidsql.metastore.hive.protocol import TEXT, Decoder, MessageType, encode
 from acidsql.metastore.hms.locks import _KINDS, _TYPES
 from acidsql.metastore.rows.txns import forget_transactions, rename_transactions
@@ -237,7 +237,7 @@ class HiveService:
             try:
                 self.store.heartbeat_lock(ids["lockid"])
             except Error as error:
-                raise DeclaredError(declaring.NO_SUCH_LOCK, error.message) from error
+                raise DeclaredError(reading.NO_SUCH_LOCK, error.message) from error
         if "txnid" in ids:
             _in_txn(lambda: self.store.heartbeat(ids["txnid"]))
 
@@ -250,7 +250,7 @@ class HiveService:
             self.store.abort(rqst["txnid"])
         except Error as error:
             words = f"Transaction {error.message} is already committed."
-            raise DeclaredError(declaring.NO_SUCH_TXN, words) from error
+            raise DeclaredError(reading.NO_SUCH_TXN, words) from error
 
     def _abort_txns(self, rqst: Struct) -> None:
         self.store.abort_txns(rqst["txn_ids"])
@@ -313,16 +313,16 @@ class HiveService:
         try:
             answer = self.store.check_lock(lock_id, txn_id)
         except TransactionAbortedError as error:
-            raise DeclaredError(declaring.TXN_ABORTED, error.message) from error
+            raise DeclaredError(reading.TXN_ABORTED, error.message) from error
         except MetastoreError as error:
-            raise DeclaredError(declaring.NO_SUCH_LOCK, error.message) from error
+            raise DeclaredError(reading.NO_SUCH_LOCK, error.message) from error
         return {"lockid": answer.lock_id, "state": LOCK_STATES[answer.state]}
 
     def _unlock(self, rqst: Struct) -> None:
         try:
             self.store.unlock(rqst["lockid"])
         except Error as error:
-            raise DeclaredError(declaring.TXN_OPEN, error.message) from error
+            raise DeclaredError(reading.TXN_OPEN, error.message) from error
 
     def _show_locks(self, rqst: Struct) -> Struct:
         shown = []
@@ -403,7 +403,7 @@ class HiveService:
 
     def _get_database(self, name: str) -> Struct:
         if name not in self.databases:
-            raise DeclaredError(declaring.NO_SUCH_OBJECT, f"database hive.{name}")
+            raise DeclaredError(reading.NO_SUCH_OBJECT, f"database hive.{name}")
         return self.databases[name]
 
     def _get_all_databases(self) -> list[str]:
@@ -412,7 +412,7 @@ class HiveService:
     def _create_database(self, database: Struct) -> None:
         name = database["name"]
         if name in self.databases:
-            raise DeclaredError(declaring.ALREADY_EXISTS, f"Database {name} already exists")
+            raise DeclaredError(reading.ALREADY_EXISTS, f"Database {name} already exists")
         managed = database.get("managedLocationUri")
         if managed is not None:  # Hive 4 refuses one that is there
             Path(managed.removeprefix("file:")).mkdir(parents=True)
@@ -431,7 +431,7 @@ class HiveService:
 
     def _stored(self, name: TableName) -> Struct:
         if name not in self.tables:
-            raise DeclaredError(declaring.NO_SUCH_OBJECT, f"hive.{name} table not found")
+            raise DeclaredError(reading.NO_SUCH_OBJECT, f"hive.{name} table not found")
         return self.tables[name]
 
     def _get_table_objects_by_name_req(self, req: Struct) -> Struct:
@@ -477,7 +477,7 @@ class HiveService:
     def _create(self, table: Struct, constraints: Struct | None = None) -> None:
         name = TableName(table["dbName"], table["tableName"])
         if name in self.tables:
-            raise DeclaredError(declaring.ALREADY_EXISTS, f"Table {name} already exists")
+            raise DeclaredError(reading.ALREADY_EXISTS, f"Table {name} already exists")
         made = {"transient_lastDdlTime": "1", "numFiles": "0", "totalSize": "0"}
         parameters = made | table.get("parameters", {})
         self.tables[name] = table | {"parameters": parameters, "id": len(self.calls)}
@@ -693,9 +693,9 @@ def _in_txn(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except (TransactionAbortedError, WriteConflictError) as error:
-        raise DeclaredError(declaring.TXN_ABORTED, error.message) from error
+        raise DeclaredError(reading.TXN_ABORTED, error.message) from error
     except MetastoreError as error:
-        raise DeclaredError(declaring.NO_SUCH_TXN, error.message) from error
+        raise DeclaredError(reading.NO_SUCH_TXN, error.message) from error
 
 
 def _as_text(properties: dict[str, str] | None) -> str:

@@ -16,7 +16,7 @@ from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import Table, TableName
 from acidsql.cli.main import main
 from acidsql.errors import BindError
-from acidsql.metastore.hive.calls import declaring
+from acidsql.metastore.hive.calls import reading
 from acidsql.session import Session
 from tests.metastore.hms.service import DeclaredError, HiveService
 
@@ -255,7 +255,7 @@ def test_a_refusal_of_hive_gives_it_back_at_once(service: HiveService, warehouse
     """What its metastore refuses when the table is made leaves it where it was."""
 
     def refuse(*_: object, **__: object) -> None:
-        raise DeclaredError(declaring.META_EXCEPTION, "not today")
+        raise DeclaredError(reading.META_EXCEPTION, "not today")
 
     service._create = refuse  # type: ignore[method-assign]
     assert main(["migrate", warehouse, service.url, "--table", "d.flat"]) == 1

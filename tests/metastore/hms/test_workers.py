@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from acidsql import crash_points
-from acidsql.acid.paths import Base, parse_directory
+from acidsql.acid.ids import Base, parse_directory
 from acidsql.catalog.model import TableName
 from acidsql.errors import MetastoreError, NotSupportedError
-from acidsql.metastore.hive.calls.declaring import Method
+from acidsql.metastore.hive.calls.reading import Method
 from acidsql.metastore.hive.client import Client
 from acidsql.metastore.hms.workers import GIVEN_BACK, properties_of
 from acidsql.session import Session

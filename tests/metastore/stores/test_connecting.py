@@ -27,7 +27,7 @@ from acidsql.dbapi import connect
 from acidsql.errors import Error, MetastoreError
 from acidsql.metastore.embedded import EmbeddedMetastore
 from acidsql.metastore.stores import connections
-from acidsql.metastore.stores.urls import parse_metastore, shown, without_secrets
+from acidsql.metastore.stores.connections import parse_metastore, shown, without_secrets
 from acidsql.session import Session
 from tests.postgresql_server import PASSWORD, USER, PostgreSQLServer
 

@@ -24,7 +24,7 @@ from acidsql.metastore.sql import insert, select
 from acidsql.metastore.store import CommitFailedError
 from acidsql.metastore.stores import connections
 from acidsql.metastore.stores import postgresql as store
-from acidsql.metastore.stores.life import SignsOfLife
+from acidsql.metastore.stores.connections import SignsOfLife
 from acidsql.metastore.tables import DATABASE_PARAMS, TXNS
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 from tests.postgresql_server import PASSWORD, USER, PostgreSQLServer

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.errors import Error, MetastoreError
-from acidsql.metastore.stores.backing_up import back_up
+from acidsql.metastore.stores.copying import back_up
 from acidsql.session import Session
 from acidsql.settings import values
 from acidsql.txn.readers import UnwritableError

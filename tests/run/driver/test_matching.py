@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.run.driver.new_rows import gathered
-from acidsql.run.driver.relations import Matches, mask_of
+from acidsql.run.driver.rows import Matches, mask_of
 
 SIDES = st.lists(
     st.tuples(st.one_of(st.none(), st.integers(0, 4)), st.sampled_from([None, "", "a", "b"])),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from acidsql.catalog.model import DEFAULT_PARTITION
 from acidsql.errors import Error
 from acidsql.session import Session
-from acidsql.testing.listing import STORE
+from acidsql.testing.texts import STORE
 from tests.metastore.conftest import MEMORY
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from acidsql.acid.bucketing import bucket_numbers
-from acidsql.acid.paths import parse_bucket_file
+from acidsql.acid.ids import parse_bucket_file
 from acidsql.catalog.types import parse_type
 from acidsql.session import Session
 from acidsql.storage.stored import arrow_type

@@ -16,7 +16,7 @@ from pyarrow import orc
 from acidsql.errors import Error, ExecutionError, InterfaceError
 from acidsql.result import Result, tuples_of
 from acidsql.session import Session
-from acidsql.spark.read.spool import Spool
+from acidsql.spark.read.answers import Spool
 
 ROWS = 300_000
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"

@@ -14,7 +14,7 @@ import pytest
 from acidsql.acid.ids import WriteId
 from acidsql.catalog.model import Table, TableName
 from acidsql.cli.main import main
-from acidsql.compaction.merging.publishing import COMPACTED
+from acidsql.compaction.merging.carrying_out import COMPACTED
 from acidsql.errors import OperationalError
 from acidsql.files.local_files import LOCAL
 from acidsql.session import Session

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 import acidsql
 from acidsql.catalog.types import CharType, HiveType, PrimitiveType, VarcharType, parse_type
 from acidsql.errors import LossWarning
-from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.plain import Lossy
+from acidsql.expressions.not_here import Lossy, NotHere
 from acidsql.expressions.stores import store
 from acidsql.result import Result
 from acidsql.session import Session

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyarrow import orc
 
-from acidsql.acid.paths import Base, parse_directory
+from acidsql.acid.ids import Base, parse_directory
 from acidsql.catalog.model import Table, TableKind, TableName
 from acidsql.metastore.sql import select
 from acidsql.metastore.tables import (

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from acidsql import crash_points
-from acidsql.acid.paths import parse_directory
+from acidsql.acid.ids import parse_directory
 from acidsql.catalog.model import TableName
 from acidsql.errors import Error
-from acidsql.files.urls import path_of
+from acidsql.files.fileio import path_of
 from acidsql.session import Session
 from acidsql.txn.compactions import CompactionState
 from tests.compaction.cleaning import clean_all, cleaner_of

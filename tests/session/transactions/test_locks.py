@@ -15,7 +15,7 @@ import pytest
 
 from acidsql.errors import AlreadyExistsError, BindError, Error, LockTimeoutError, OperationalError
 from acidsql.session import Session
-from acidsql.session.retrying import Attempts
+from acidsql.session.transaction import Attempts
 from acidsql.txn.locks import LockComponent, LockRequest, LockType
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional'='true')"

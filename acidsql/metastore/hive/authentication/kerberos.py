@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from acidsql.errors import MetastoreError, NotSupportedError
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.metastore.hive.authentication.sasl import Protection, chosen
 from acidsql.metastore.hive.protocol import WireError
 

@@ -1,7 +1,7 @@
 """The calls of Hive's metastore, as data.
 
-declaring.py  methods, structs and errors
-reading.py    the calls that only read, and the structs in them
+reading.py    how methods, structs and errors are declared; the calls that only read; lists of
+              transactions and write ids
 catalog.py    databases, tables, constraints, partitions and statistics of columns
 txns.py       transactions, locks and compactions
 """

@@ -7,7 +7,7 @@ back are named whole: what was left out would be lost there.
 
 from __future__ import annotations
 
-from acidsql.metastore.hive.calls.declaring import (
+from acidsql.metastore.hive.calls.reading import (
     ALREADY_EXISTS,
     CONTEXT,
     FIELD_SCHEMA,

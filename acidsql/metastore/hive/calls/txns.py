@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from acidsql.metastore.hive.calls.declaring import (
+from acidsql.metastore.hive.calls.reading import (
     IDS,
     META_EXCEPTION,
     NO_SUCH_LOCK,

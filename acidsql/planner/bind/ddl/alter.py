@@ -4,38 +4,44 @@ CONCATENATE.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from acidsql.acid.ids import FIRST_WRITE_ID, StatementId
-from acidsql.acid.paths import delta_name
+from acidsql.acid.ids import FIRST_WRITE_ID, StatementId, delta_name
 from acidsql.catalog.attached import ONLY_MINOR, check_no_overlay, check_not_attached
-from acidsql.catalog.model import FileFormat, Table, TableKind
+from acidsql.catalog.model import FileFormat, Partition, Table, TableKind
 from acidsql.catalog.names import table_location
-from acidsql.errors import AlreadyExistsError, BindError, DatabaseNotFoundError, Span
+from acidsql.catalog.partitions import default_location, partition_name
+from acidsql.errors import (
+    AlreadyExistsError,
+    BindError,
+    ColumnNotFoundError,
+    DatabaseNotFoundError,
+    Span,
+)
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound_catalog import (
+    BoundAddPartitions,
     BoundAlterTable,
     BoundConvertTable,
+    BoundDropPartitions,
+    BoundRenamePartition,
     BoundRenameTable,
+    BoundSetPartitionLocation,
+    BoundSetTableLocation,
     BoundUnbuilt,
     PartitionAction,
 )
-from acidsql.planner.bind.bound_transactions import BoundCompact
+from acidsql.planner.bind.bound_transactions import BoundCompact, hive_partition
 from acidsql.planner.bind.ddl.alter_columns import (
     bind_add_columns,
     bind_change_column,
     bind_drop_column,
     bind_replace_columns,
 )
-from acidsql.planner.bind.ddl.alter_partition import (
-    bind_add_partitions,
-    bind_drop_partitions,
-    bind_rename_partition,
-    bind_set_location,
-)
-from acidsql.planner.bind.ddl.columns import of_string
-from acidsql.planner.bind.ddl.compact import bind_compact
+from acidsql.planner.bind.ddl.columns import after_word, of_string
 from acidsql.planner.bind.ddl.constraints import bind_added_constraint, bind_dropped_constraint
+from acidsql.planner.bind.ddl.create import absolute
 from acidsql.planner.bind.ddl.table_properties import (
     BUCKETING_VERSION,
     EXTERNAL,
@@ -50,9 +56,299 @@ from acidsql.planner.bind.ddl.table_properties import (
     transactions_of,
 )
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.partitions import existing, not_full, shown
+from acidsql.planner.bind.partitions import (
+    Spec,
+    check_reserved,
+    compared,
+    existing,
+    matching,
+    not_full,
+    shown,
+    static_spec,
+)
 from acidsql.planner.bind.tables import check_table_name, did_you_mean
 from acidsql.txn.compactions import CompactionType
+
+# ---- partitions
+#
+# ALTER TABLE .. PARTITION and SET LOCATION: which partitions a statement adds, drops, renames or
+# moves, and Hive's refusals of each.
+
+
+PartitionFacts = tuple[tuple[str, str], ...]
+
+
+def bind_add_partitions(
+    names: Names, table: Table, statement: ast.AddPartitions
+) -> BoundAddPartitions:
+    added: list[Partition] = []
+    spans: list[Span] = []
+    facts: list[tuple[str, str]] = []
+    known = {partition.values for partition in names.catalog.list_partitions(table)}
+    seen: set[tuple[str, ...]] = set()
+    for one in statement.partitions:
+        spec = _new_spec(names, table, one.partition)
+        values = tuple(spec.values())
+        if values in seen:
+            raise BindError(
+                f"Duplicate partitions in the list: {shown(spec)}", span=one.partition.span
+            )
+        seen.add(values)
+        span, location = _location(names, table, statement, one, values)
+        exists = values in known
+        if exists and not statement.if_not_exists:
+            raise AlreadyExistsError(
+                f"Partition already exists: {shown(spec)}", code=10118, span=one.partition.span
+            )
+        facts.append(
+            (
+                "partition",
+                shown(spec)
+                + (", which exists" if exists else f" at {one.location}" if one.location else ""),
+            )
+        )
+        if not exists:
+            added.append(Partition(values=values, location=location, created_at=names.around.now))
+            spans.append(span)
+    return BoundAddPartitions(
+        table=table,
+        partitions=tuple(added),
+        spans=tuple(spans),
+        if_not_exists=statement.if_not_exists,
+        words="ALTER TABLE .. ADD PARTITION",
+        facts=(("table", str(table.name)), *facts),
+    )
+
+
+def bind_drop_partitions(
+    names: Names, table: Table, statement: ast.DropPartitions
+) -> BoundDropPartitions:
+    """PURGE changes nothing: there is no trash to keep files in."""
+    dropped: dict[tuple[str, ...], Partition] = {}
+    facts: list[tuple[str, str]] = []
+    missing: list[str] = []
+    for spec in statement.partitions:
+        words, partitions = compared(names, table, spec)
+        if not partitions and not names.may_be_missing(statement.if_exists):
+            raise BindError(
+                f"Partition not found {words}",
+                code=10006,
+                hint="Say IF EXISTS if there may be none.",
+                span=spec.span,
+            )
+        if not partitions:
+            missing.append(words)
+        facts.append(("partitions", f"{len(partitions)} with {words}"))
+        dropped |= {partition.values: partition for partition in partitions}
+    files = "deleted for good" if table.owns_files else "stay, the table is external"
+    return BoundDropPartitions(
+        table=table,
+        partitions=tuple(dropped.values()),
+        words="ALTER TABLE .. DROP PARTITION",
+        facts=(("table", str(table.name)), *facts, ("files", files)),
+        note=f'table "{table.name}" has no partition with {" or ".join(missing)} to drop'
+        if missing and not statement.if_exists
+        else None,
+    )
+
+
+def bind_rename_partition(
+    names: Names, table: Table, statement: ast.RenamePartition
+) -> BoundRenamePartition:
+    """The directory moves with the name if it is a managed table's and lies where the name says."""
+    old, (before,) = existing(names, table, statement.partition, full=True)
+    new = _new_spec(names, table, statement.new_partition)
+    if matching(names, table, new):
+        raise AlreadyExistsError(
+            f"Partition already exists: {shown(new)}", code=10118, span=statement.new_partition.span
+        )
+    values = tuple(new.values())
+    moves = table.kind is TableKind.MANAGED and before.location == default_location(
+        table, before.values
+    )
+    after = replace(
+        before,
+        values=values,
+        location=default_location(table, values) if moves else before.location,
+    )
+    directory = f"moves to {partition_name(tuple(new), values)}" if moves else "stays where it is"
+    return BoundRenamePartition(
+        table=table,
+        before=before,
+        after=after,
+        span=statement.new_partition.span,
+        words="ALTER TABLE .. RENAME TO PARTITION",
+        facts=(
+            ("table", str(table.name)),
+            ("partition", shown(old)),
+            ("new partition", shown(new)),
+            ("directory", directory),
+        ),
+    )
+
+
+def bind_set_location(
+    names: Names, table: Table, statement: ast.SetLocation
+) -> BoundSetPartitionLocation | BoundSetTableLocation:
+    span = after_word(names.source, statement.span, "LOCATION")
+    location = absolute(statement.location, span)
+    words = "ALTER TABLE .. SET LOCATION"
+    facts: PartitionFacts = (
+        ("location", location),
+        ("files", "those that lie there; none is moved"),
+    )
+    if statement.partition is None:
+        after = stamped(replace(table, location=location), names.around.now)
+        return BoundSetTableLocation(
+            before=table,
+            after=after,
+            span=span,
+            words=words,
+            facts=(("table", str(table.name)), *facts),
+        )
+    spec, partitions = existing(names, table, statement.partition)
+    if len(spec) < len(table.partition_columns):
+        raise partial("SET LOCATION", statement.partition.span)
+    return BoundSetPartitionLocation(
+        table=table,
+        before=partitions[0],
+        after=replace(partitions[0], location=location),
+        span=span,
+        words=words,
+        facts=(("table", str(table.name)), ("partition", shown(spec)), *facts),
+    )
+
+
+def partial(operation: str, span: Span) -> BindError:
+    return BindError(
+        f"Alter table partition type {operation} does not allow partial partition spec",
+        code=10299,
+        span=span,
+    )
+
+
+def _new_spec(names: Names, table: Table, written: ast.PartitionSpec) -> Spec:
+    """The values of a partition to be: all of them, none empty or reserved."""
+    spec = static_spec(names, table, written, full=True)
+    check_reserved(spec, written)
+    for item in _empty(spec, written):
+        message = (
+            f"partition spec is invalid; field {item.name.text.lower()} does not exist or is empty"
+        )
+        raise BindError(
+            message,
+            hint="The directory of an empty value would be that of NULL.",
+            span=item.name.span,
+        )
+    return spec
+
+
+def _empty(spec: Spec, written: ast.PartitionSpec) -> Iterator[ast.PartitionItem]:
+    yield from (item for item in written.items if not spec[item.name.text.lower()])
+
+
+def _location(
+    names: Names,
+    table: Table,
+    statement: ast.AddPartitions,
+    added: ast.AddedPartition,
+    values: tuple[str, ...],
+) -> tuple[Span, str]:
+    """Where a new partition lies, and the place in the statement that says so."""
+    if added.location is None:
+        return added.partition.span, default_location(table, values)
+    span = after_word(names.source, Span(added.partition.span.end, statement.span.end), "LOCATION")
+    check_no_overlay(table, "its new partitions lie beside its changes", span)
+    return span, absolute(added.location, span)
+
+
+# ---- alter
+
+
+# ---- COMPACT
+#
+# ALTER TABLE .. COMPACT: what may be compacted, and how (Hive: AlterTableCompactAnalyzer,
+# AlterTableCompactOperation).
+
+
+TYPES = {
+    "major": CompactionType.MAJOR,
+    "minor": CompactionType.MINOR,
+    "rebalance": CompactionType.REBALANCE,
+}
+
+
+def bind_compact(names: Names, table: Table, statement: ast.Compact) -> BoundCompact:
+    """What is to be compacted. A rebalance of a table that takes inserts only is a major one: it
+    has no row ids that say where rows lie.
+    """
+    kind = TYPES.get(statement.type.lower())
+    if kind is None:
+        message = "Invalid compaction type, supported values are 'major' and 'minor'"
+        hint = did_you_mean(statement.type.lower(), tuple(TYPES))
+        raise BindError(message, code=10282, hint=hint, span=statement.type_span)
+    if not table.is_transactional:
+        raise BindError(
+            f"Compaction is not allowed on non-ACID table {table.name}",
+            code=10286,
+            span=statement.name.span,
+        )
+    if kind is not CompactionType.MINOR:
+        check_no_overlay(table, ONLY_MINOR, statement.type_span)
+    partitions = _partitions(names, table, statement)
+    if kind is CompactionType.REBALANCE and table.bucketing is not None:
+        named = "" if statement.partition is None else f" {hive_partition(table, partitions[0])}"
+        reason = "Cannot execute rebalancing compaction on bucketed tables."
+        message = f"Compaction request for {table.name}{named} is refused, details: {reason}"
+        raise BindError(message, code=10432, span=statement.type_span)
+    if kind is CompactionType.REBALANCE and not table.is_full_acid:
+        kind = CompactionType.MAJOR
+    _check_order(table, statement)
+    order = ", ".join(
+        key.key.text + (" DESC" if key.descending else "") for key in statement.order_by
+    )
+    return BoundCompact(
+        table=table,
+        type=kind,
+        partitions=partitions,
+        is_named=statement.partition is not None,
+        wait=statement.wait,
+        buckets=statement.buckets,
+        order_by=order or None,
+        pool=statement.pool,
+        properties={p.key: p.value for p in statement.properties},
+        span=statement.span,
+    )
+
+
+def _partitions(names: Names, table: Table, statement: ast.Compact) -> tuple[Partition, ...]:
+    """The one partition that is named, by all its columns, or all there are."""
+    if statement.partition is None:
+        return tuple(names.catalog.list_partitions(table))
+    spec = static_spec(names, table, statement.partition)
+    if len(spec) < len(table.partition_columns):
+        message = "Compaction can only be requested on one partition at a time."
+        detail = f"{shown(spec)} does not name one"
+        raise BindError(message, code=10284, detail=detail, span=statement.partition.span)
+    return existing(names, table, statement.partition)[1]
+
+
+def _check_order(table: Table, statement: ast.Compact) -> None:
+    """Names of columns must be the table's; what else an ORDER BY holds is an expression for the
+    engine.
+    """
+    known = [c.name for c in table.columns]
+    for key in statement.order_by:
+        name = key.key.text.strip("`").lower()
+        if name.isidentifier() and name not in known:
+            message = f"Invalid column reference '{key.key.text}'"
+            raise ColumnNotFoundError(
+                message, code=10002, hint=did_you_mean(name, known), span=key.key.span
+            )
+
+
+# ---- alter
+
 
 Facts = tuple[tuple[str, str], ...]
 BoundAlteration = (

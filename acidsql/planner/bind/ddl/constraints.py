@@ -13,9 +13,9 @@ from itertools import count
 from acidsql.catalog.model import Column, Constraint, ConstraintKind, Table, TableKind
 from acidsql.catalog.types import ArrayType, HiveType, MapType, PrimitiveType, StructType
 from acidsql.errors import BindError, ColumnNotFoundError, Error, Span, TableNotFoundError
-from acidsql.expressions.literals import parse_literal
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.stores import value_of
+from acidsql.expressions.tree import parse_literal
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis
 from acidsql.planner.bind.columns import Visible

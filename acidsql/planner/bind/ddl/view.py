@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from acidsql.catalog.model import Table, TableKind, TableName, View
 from acidsql.errors import AlreadyExistsError, BindError, Span
-from acidsql.expressions.query_text import QueryText, Slot, edited
-from acidsql.expressions.spark_words import identifier
+from acidsql.expressions.spark_words import QueryText, Slot, edited, identifier
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.analysis import Analysis, analyse_query
 from acidsql.planner.bind.bound_catalog import BoundCreateView, BoundDropView, ViewColumn

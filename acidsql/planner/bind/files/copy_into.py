@@ -16,14 +16,20 @@ from acidsql.expressions.spark_words import identifier
 from acidsql.parser import statements as ast
 from acidsql.planner.bind.bound import BoundCopy, BoundCopyInto, BoundInsert, BoundPartition
 from acidsql.planner.bind.bound_catalog import BoundCreateTable
-from acidsql.planner.bind.files.options import flag, word_of
 from acidsql.planner.bind.files.sources import file_source, of_kind
+from acidsql.planner.bind.files.unload import flag, word_of
 from acidsql.planner.bind.files.whole import all_of
 from acidsql.planner.bind.insert import bind_partition, bound_insert, insert_columns, insert_target
 from acidsql.planner.bind.local.scope import Copies
 from acidsql.planner.bind.names import Names
-from acidsql.planner.bind.output_names import columns_by_name, in_other_order, other_order
-from acidsql.planner.bind.tables import check_storable, did_you_mean, rules_of
+from acidsql.planner.bind.tables import (
+    check_storable,
+    columns_by_name,
+    did_you_mean,
+    in_other_order,
+    other_order,
+    rules_of,
+)
 
 _FORMATS = ("csv", "json", "parquet", "orc", "arrow")
 _OPTIONS = ("FORMAT", "HEADER", "DELIMITER", "QUOTE", "NULL", "SKIP")

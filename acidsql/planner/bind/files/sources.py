@@ -7,7 +7,7 @@ from typing import Any
 
 from acidsql.catalog.path_relation import FileSource
 from acidsql.errors import BindError, ParseError, Span
-from acidsql.files.urls import absolute
+from acidsql.files.fileio import absolute
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.tables import did_you_mean
 

@@ -33,7 +33,7 @@ from acidsql.expressions.tree import (
     parts_of,
     with_arguments,
 )
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind.local.query_trees import (
     Aggregate,

@@ -22,7 +22,7 @@ from acidsql.expressions.tree import (
     with_arguments,
 )
 from acidsql.expressions.values import DOUBLE, FLOAT, STRING, wider_type
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.local.query_trees import (
     ROW_ID,
     ROW_ID_FIELDS,

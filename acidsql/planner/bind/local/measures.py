@@ -11,7 +11,7 @@ from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.spark_words import identifier
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.queries import local_select
 from acidsql.planner.bind.local.query_trees import LocalQuery, Outside, Semantics

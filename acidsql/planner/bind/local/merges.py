@@ -13,7 +13,7 @@ from acidsql.catalog.path_relation import PathRelation
 from acidsql.catalog.types import HiveType, PrimitiveType
 from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
-from acidsql.expressions.query_text import Piece
+from acidsql.expressions.spark_words import Piece
 from acidsql.expressions.tree import (
     Call,
     ColumnRef,
@@ -25,7 +25,7 @@ from acidsql.expressions.tree import (
     with_arguments,
 )
 from acidsql.expressions.values import STRING
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser import statements as ast
 from acidsql.parser.statements import Match
 from acidsql.planner.bind.analysis import Analysis, Read

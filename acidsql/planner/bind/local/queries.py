@@ -25,7 +25,7 @@ from acidsql.expressions.tree import (
     conjuncts,
 )
 from acidsql.expressions.values import wider_type
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import tokens_in
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.local.aggregates import is_groupable

@@ -22,7 +22,7 @@ from acidsql.errors import Span
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import VOID, ColumnRef, Condition
 from acidsql.expressions.values import STRING
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
     from acidsql.planner.bind.bound import BoundQuery

@@ -32,7 +32,7 @@ from acidsql.expressions.tree import (
 )
 from acidsql.expressions.values import STRING
 from acidsql.expressions.vectors import Vector, store_cast, vectorized
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import tokenize
 from acidsql.planner.bind.columns import CALLS
 from acidsql.planner.bind.local.query_trees import (

@@ -12,7 +12,7 @@ from acidsql.errors import Span
 from acidsql.expressions.not_here import THESE_WORDS, NotHere
 from acidsql.expressions.reader import join_operators, read_expression
 from acidsql.expressions.tree import Condition, Unread, parts_of
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import Token, TokenKind, tokens_in
 from acidsql.planner.bind.files.sources import end_of_call
 from acidsql.planner.bind.local.query_trees import Frame, JoinKind, SetKind

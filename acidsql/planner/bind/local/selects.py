@@ -29,7 +29,7 @@ from acidsql.expressions.tree import (
 )
 from acidsql.expressions.values import is_utc
 from acidsql.expressions.vectors.functions import FUNCTIONS
-from acidsql.lazy_dataclass import dataclass
+from acidsql.lazy import dataclass
 from acidsql.parser.tokens import TokenKind, tokenize, tokens_in
 from acidsql.planner.bind.analysis import Read
 from acidsql.planner.bind.columns import CALLS, called

@@ -16,8 +16,8 @@ from acidsql.errors import ColumnNotFoundError
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
-    from acidsql.testing.listing import FileChanges
     from acidsql.testing.tables import TableMaker
+    from acidsql.testing.texts import FileChanges
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""``dataclass`` as the standard library has it, but for the cost of each class at import.
+"""``dataclass`` and regular expressions as the standard library has them, but for their cost at
+import.
 
 The standard one looks into the fields of a class, and writes and compiles up to seven functions for
 it, a millisecond each; a process meets hundreds of classes of which its one statement makes a few.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
@@ -419,3 +421,28 @@ _ALWAYS = {
     ),
     "__replace__": _replace,
 }
+
+
+# ---- patterns
+#
+# Regular expressions that are compiled when they are first used: a module has many of which a
+# statement needs few, and each costs more than the module itself.
+
+
+if TYPE_CHECKING:
+    from re import compile as pattern
+else:
+
+    class pattern:
+        """What ``re.compile`` gives, from the first use of one of its methods on."""
+
+        def __init__(self, text: str, flags: int = 0) -> None:
+            self._text, self._flags = text, flags
+
+        def __getattr__(self, name: str) -> Any:
+            method = getattr(re.compile(self._text, self._flags), name)
+            setattr(self, name, method)
+            return method
+
+
+__all__ = ["pattern"]
