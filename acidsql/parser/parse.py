@@ -5,17 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from acidsql.errors import ParseError, Span, UnsupportedStatementError
-from acidsql.parser import (
-    build_alterations,
-    build_rows,
-    build_tables,
-    build_transactions,
-    grammar,
-    spans,
-)
+from acidsql.parser import build_rows, grammar, spans
 from acidsql.parser.grammar import END, Grammar, Node, Stack, Terminal, load
 from acidsql.parser.statements import DryRun, Explain, Statement
 from acidsql.parser.tokens import (
@@ -399,7 +393,8 @@ def build(node: Node, text: str) -> Statement:
     """The statement of a skeleton read from ``text``. ParseError for what the grammar lets through
     and no statement can hold.
     """
-    return _BUILDERS[node.rule](node, text)
+    builder = _BUILDERS.get(node.rule) or _other_builders()[node.rule]
+    return builder(node, text)
 
 
 def explain(node: Node, text: str) -> Explain:
@@ -417,12 +412,18 @@ def dry_run(node: Node, text: str) -> DryRun:
 
 
 _BUILDERS: Mapping[str, Callable[[Node, str], Statement]] = {
-    builder.__name__: builder
-    for builder in (
-        *build_rows.BUILDERS, *build_tables.BUILDERS,
-        *build_alterations.BUILDERS, *build_transactions.BUILDERS, explain, dry_run
-    )
-}  # fmt: skip
+    builder.__name__: builder for builder in (*build_rows.BUILDERS, explain, dry_run)
+}
+"""What builds the statements that read and change rows, by their rules."""
+
+
+@cache
+def _other_builders() -> Mapping[str, Callable[[Node, str], Statement]]:
+    """What builds all other statements, which most processes never see."""
+    from acidsql.parser import build_alterations, build_tables, build_transactions
+
+    modules = (build_tables, build_alterations, build_transactions)
+    return {builder.__name__: builder for module in modules for builder in module.BUILDERS}
 
 
 # ---- parse
