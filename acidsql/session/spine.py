@@ -494,7 +494,7 @@ class Spine:
     def _need_compaction(
         self, table: Table, partitions: Sequence[Partition], type: CompactionType
     ) -> list[bool]:
-        from acidsql.compaction.by_hand.need import need_compaction
+        from acidsql.compaction.by_hand.requests import need_compaction
 
         files, settings = self.engine.files, self.settings
         return need_compaction(self.store, files, settings, table, partitions, type)
@@ -502,14 +502,14 @@ class Spine:
     def _left_by_compactions(
         self, table: Table, entries: Sequence[tuple[Partition | None, Compaction | None]]
     ) -> list[Warning]:
-        from acidsql.compaction.by_hand.need import what_is_left
+        from acidsql.compaction.by_hand.requests import what_is_left
 
         files, now = self.engine.files, self.clock()
         return what_is_left(self.store, files, self.settings, table, entries, now=now)
 
     def _compact_unless_served(self, compaction_ids: Collection[int]) -> None:
         # few sessions compact, and what does so is much
-        from acidsql.compaction.by_hand.need import compact_unless_served
+        from acidsql.compaction.by_hand.requests import compact_unless_served
 
         compact_unless_served(self.store, self.engine, self.settings, compaction_ids)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 
 from acidsql.errors import ProgrammingError, UnsupportedStatementError
 from acidsql.lazy import dataclass
-from acidsql.settings.hive_compactor import COMPACTOR, METASTORE
-from acidsql.settings.hive_txn import ACID, INSERTS, LOCKS, QUERIES, TXN
+from acidsql.settings.hive_services import COMPACTOR, METASTORE
+from acidsql.settings.hive_statements import ACID, INSERTS, LOCKS, QUERIES, TXN
 from acidsql.settings.own import OWN
 from acidsql.settings.setting import Setting, Value, given_text
 from acidsql.utf8 import check_text

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
 from acidsql.catalog.types import HiveType, PrimitiveType, arrow_type
 from acidsql.expressions.not_here import NotHere
-from acidsql.expressions.vectors.truths import Vector
+from acidsql.expressions.vectors.operators import Vector
 
 _SIGNS: dict[str, Callable[[Values, Values], Values]] = {
     "=": pc.equal,

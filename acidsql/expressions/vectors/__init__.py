@@ -4,6 +4,6 @@ Arrow (``vectorized``), run on it (``Vector.run``).
 
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.vectors.compiler import store_cast, vectorized
-from acidsql.expressions.vectors.truths import Vector
+from acidsql.expressions.vectors.operators import Vector
 
 __all__ = ["NotHere", "Vector", "store_cast", "vectorized"]

@@ -27,7 +27,7 @@ from acidsql.expressions.values import (
     unified_type,
     wider_type,
 )
-from acidsql.expressions.vectors.truths import (
+from acidsql.expressions.vectors.operators import (
     Kernels,
     Vector,
     applied,

@@ -22,9 +22,9 @@ from acidsql.expressions.tree import (
     Unread,
 )
 from acidsql.expressions.values import STRING, TIMESTAMP, is_utc
-from acidsql.expressions.vectors import truths
+from acidsql.expressions.vectors import operators
 from acidsql.expressions.vectors.functions import FUNCTIONS
-from acidsql.expressions.vectors.truths import Kernels, Vector, applied, cast
+from acidsql.expressions.vectors.operators import Kernels, Vector, applied, cast
 
 if TYPE_CHECKING:
     from acidsql.expressions.kernels import comparing, texts
@@ -112,10 +112,10 @@ class Compiler:
     def cast(self, given: Vector, target: HiveType) -> Vector:
         if self.any_zone and given.type == TIMESTAMP != target:
             raise NotHere("a moment in whatever zone")
-        return truths.cast(given, target, ansi=self.ansi)
+        return operators.cast(given, target, ansi=self.ansi)
 
     def call(self, node: Call, name: str, arguments: Sequence[Condition]) -> Vector:
-        given = [truths.computed(self.value(argument)) for argument in arguments]
+        given = [operators.computed(self.value(argument)) for argument in arguments]
         if self.any_zone and name not in OF_ANY_ZONE and any(g.type == TIMESTAMP for g in given):
             raise NotHere("a moment in whatever zone")
         function = FUNCTIONS.get(name)

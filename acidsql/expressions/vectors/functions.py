@@ -14,8 +14,8 @@ from acidsql.expressions import single_values
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import NOW, TODAY, VOID
 from acidsql.expressions.values import BIGINT, BOOLEAN, DATE, INT, STRING, TIMESTAMP, bits_of
-from acidsql.expressions.vectors import arithmetic, truths
-from acidsql.expressions.vectors.truths import BINARY, Kernels, Vector, applied
+from acidsql.expressions.vectors import arithmetic, operators
+from acidsql.expressions.vectors.operators import BINARY, Kernels, Vector, applied
 from acidsql.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def passed(compiler: Compiler, argument: Vector, parameter: HiveType) -> Vector:
     if given == STRING and parameter in (DATE, TIMESTAMP):
         if compiler.partitions and not compiler.ansi and argument.literal is None:
             return compiler.cast(argument, parameter)
-        return truths.written_day(compiler, argument, parameter)
+        return operators.written_day(compiler, argument, parameter)
     match parameter:
         case PrimitiveType("int"):
             understood = 0 < bits_of(given) <= 32
@@ -260,21 +260,21 @@ def _enter(names: str, function: Function) -> None:
 
 def _operators() -> None:
     for names, vector in (
-        ("AND OR", truths.connective),
-        ("NOT", truths.negated),
-        ("= <> < <= > >=", truths.compared),
-        ("<=>", truths.same),
-        ("BETWEEN", truths.between),
-        ("IN", truths.listed),
+        ("AND OR", operators.connective),
+        ("NOT", operators.negated),
+        ("= <> < <= > >=", operators.compared),
+        ("<=>", operators.same),
+        ("BETWEEN", operators.between),
+        ("IN", operators.listed),
         ("+ - * / % DIV", arithmetic.binary),
         ("NEGATIVE", arithmetic.single),
         ("||", _concatenated),
-        ("CASE IF", truths.case),
+        ("CASE IF", operators.case),
     ):
         _enter(names, Function(vector=vector, total=True))
     # of two words
-    FUNCTIONS["IS NULL"] = Function(vector=truths.is_null, total=True)
-    FUNCTIONS["IS TRUE"] = FUNCTIONS["IS FALSE"] = Function(vector=truths.truth_test, total=True)
+    FUNCTIONS["IS NULL"] = Function(vector=operators.is_null, total=True)
+    FUNCTIONS["IS TRUE"] = FUNCTIONS["IS FALSE"] = Function(vector=operators.truth_test, total=True)
     _enter("& | ^", Function(vector=arithmetic.binary))
     _enter("LIKE RLIKE", Function(vector=_pattern))
     _enter("[]", Function())
@@ -290,9 +290,9 @@ def _named(
 
 
 def _of_numbers_and_choices() -> None:
-    _named("COALESCE NVL IFNULL", truths.first_value, total=True)
-    _named("NVL2", truths.by_null, total=True)
-    _named("NULLIF", truths.null_if, total=True)
+    _named("COALESCE NVL IFNULL", operators.first_value, total=True)
+    _named("NVL2", operators.by_null, total=True)
+    _named("NULLIF", operators.null_if, total=True)
     _named("MOD PMOD", arithmetic.binary)
     _named("ABS CEIL CEILING FLOOR SIGN SIGNUM", arithmetic.single)
     _named("ROUND", arithmetic.rounded, added={1: "0"})
@@ -376,9 +376,9 @@ def _of_days() -> None:
 
 
 def _others() -> None:
-    _enter("EQUAL_NULL", Function(vector=truths.same))
-    _enter("ISNULL", Function(vector=truths.is_null))
-    _enter("ISNOTNULL", Function(vector=truths.is_not_null))
+    _enter("EQUAL_NULL", Function(vector=operators.same))
+    _enter("ISNULL", Function(vector=operators.is_null))
+    _enter("ISNOTNULL", Function(vector=operators.is_not_null))
     _enter(" ".join(CASTS), Function(vector=_cast, total=True))
     for name in (TODAY, NOW, "NOW"):
         moment = Function(vector=_moment, deterministic=False, column=name.lower())

@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Protocol
 
 from acidsql.metastore.hive.protocol import MESSAGE_BYTES, RefusedError, WireError, foreign_speech
-from acidsql.metastore.hive.trust import CHUNK, Wire
+from acidsql.metastore.hive.sockets import CHUNK, Wire
 
 
 class Channel(Protocol):

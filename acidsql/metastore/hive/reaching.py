@@ -14,7 +14,7 @@ from acidsql.errors import MetastoreError, NotSupportedError, ProgrammingError
 from acidsql.lazy import dataclass
 from acidsql.metastore.hive.authentication.sasl import Protection
 from acidsql.metastore.hive.channels import Channel, FramedChannel, PlainChannel
-from acidsql.metastore.hive.trust import Wire, open_wire
+from acidsql.metastore.hive.sockets import Wire, open_wire
 from acidsql.settings import Settings, find_setting
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def open_channel(host: str, port: int, access: Access, *, user: str, seconds: fl
     """
     tls = None
     if access.trust_store is not None:
-        from acidsql.metastore.hive.trust import trusting
+        from acidsql.metastore.hive.sockets import trusting
 
         tls = trusting(access.trust_store)
     wire = open_wire(host, port, tls, seconds)

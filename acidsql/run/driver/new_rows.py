@@ -17,7 +17,7 @@ from acidsql.errors import Span
 from acidsql.expressions.losses import Counter, counters_of
 from acidsql.expressions.tree import ColumnRef, Condition, Constant, constants_in
 from acidsql.expressions.vectors import Vector
-from acidsql.expressions.vectors.truths import lost
+from acidsql.expressions.vectors.operators import lost
 from acidsql.planner.bind.local.query_trees import LocalMerge, LocalQuery, Semantics, Stored
 from acidsql.planner.bind.local.scope import checks_of, stored, vector_of
 from acidsql.planner.bind.tables import rules_of

@@ -20,7 +20,7 @@ from acidsql.metastore.hive.authentication.kerberos import (
     user_of,
 )
 from acidsql.metastore.hive.authentication.sasl import Mechanism, Plain
-from acidsql.metastore.hive.trust import ByteReader, given_bytes
+from acidsql.metastore.hive.sockets import ByteReader, given_bytes
 
 # ---- delegation tokens
 #

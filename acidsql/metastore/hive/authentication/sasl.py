@@ -13,7 +13,7 @@ from typing import Protocol
 
 from acidsql.metastore.hive.channels import framed, received_frame
 from acidsql.metastore.hive.protocol import WireError, foreign_speech
-from acidsql.metastore.hive.trust import Wire
+from acidsql.metastore.hive.sockets import Wire
 
 _LONGEST_TOKEN = 1 << 24
 _LONGEST_REASON = 300

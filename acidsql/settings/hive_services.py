@@ -1,4 +1,4 @@
-"""Hive's names for compaction, with Hive 4's defaults."""
+"""Hive's names for compaction and for reaching a Hive Metastore, with Hive 4's defaults."""
 
 from __future__ import annotations
 

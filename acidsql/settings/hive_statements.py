@@ -1,4 +1,5 @@
-"""Hive's names for transactions, locks and ACID directories, with Hive 4's defaults.
+"""Hive's names for transactions, locks, ACID directories, inserts and queries, with Hive 4's
+defaults.
 
 Two defaults are not Hive's, because acidsql always has transactions: ``hive.support.concurrency``
 and ``hive.txn.manager``.
