@@ -20,7 +20,7 @@ from acidsql.plan.plans import WritePlan
 from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.run.engine import Engine
 from acidsql.run.flow import Trace, Work
-from acidsql.spark.start.running import translated
+from acidsql.run.translation import translated
 from acidsql.storage.snapshots import Snapshots
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.target import TakenError, Written

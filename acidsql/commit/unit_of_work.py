@@ -39,7 +39,7 @@ from acidsql.planner.bind.bound import BoundCopy, BoundInsert
 from acidsql.result import Stats
 from acidsql.run.engine import Engine
 from acidsql.run.flow import Trace, Work
-from acidsql.spark.start.running import translated
+from acidsql.run.translation import translated
 from acidsql.storage import statistics
 from acidsql.storage.snapshots import PartitionSnapshot, Snapshots, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot, PendingWrites, Roots, needs_settling, settle

@@ -33,9 +33,9 @@ from acidsql.run.driver.operators import Driver, reading_files
 from acidsql.run.flow import UNTRACED, Change, Merging, Trace, Work, write_target
 from acidsql.run.interpreter import Interpreter, ways_of
 from acidsql.run.resources import Resources
+from acidsql.run.translation import translated
 from acidsql.settings import Settings
 from acidsql.spark import jvm
-from acidsql.spark.start.running import translated
 from acidsql.storage.snapshots import Snapshots, TableSnapshot, Visibility
 from acidsql.storage.write.pending import PendingRoot, Roots
 from acidsql.storage.write.target import StagedFile, Written

@@ -22,7 +22,7 @@ from acidsql.plan.operators import (
 )
 from acidsql.run.driver.operators import Driver
 from acidsql.run.flow import UNTRACED, Flow, Trace
-from acidsql.spark.start.running import translated
+from acidsql.run.translation import translated
 from acidsql.storage.snapshots import Snapshots
 
 if TYPE_CHECKING:

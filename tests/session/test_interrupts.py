@@ -20,8 +20,8 @@ from acidsql.errors import CommitStateUnknownError, Error, ExecutionError
 from acidsql.files.parallel import in_parallel
 from acidsql.interrupts import CARRIED_OUT
 from acidsql.metastore.embedded import EmbeddedMetastore
+from acidsql.run.translation import translated
 from acidsql.session import Session
-from acidsql.spark.start.running import translated
 
 TABLE = "CREATE TABLE t (id INT) STORED AS ORC TBLPROPERTIES ('transactional'='true')"
 INSERT = "INSERT INTO t VALUES (1), (2)"
@@ -86,7 +86,7 @@ def test_while_spark_starts(opened: Session, monkeypatch: pytest.MonkeyPatch) ->
         ended.set()
         raise ExecutionError("the start went on to its end")
 
-    monkeypatch.setattr("acidsql.spark.start.running.RunningSpark._open", opening)
+    monkeypatch.setattr("acidsql.run.resources.RunningSpark._open", opening)
     monkeypatch.setattr("acidsql.spark.jvm.running_session_if_any", lambda: None)
     with pytest.raises(KeyboardInterrupt) as caught:
         opened.sql("SELECT count(*) FROM t LATERAL VIEW explode(array(1)) e AS n").fetchall()

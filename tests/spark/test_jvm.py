@@ -282,7 +282,9 @@ def test_settings_of_the_java_process(spark: SparkSession) -> None:
     settings = jvm.java_settings()
     assert settings["spark.app.name"] == "acidsql"
     assert all(name.startswith("spark.") for name in settings)
-    assert not jvm.is_submitted()  # tests/spark/cluster/test_submitted.py has programs that are
+    # tests/spark/cluster/test_submitted.py has programs that are
+    assert not jvm.is_submitted()
+    assert jvm.submitted_settings() is None
 
 
 def test_time_zones(spark: SparkSession) -> None:

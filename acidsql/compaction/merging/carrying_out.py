@@ -30,8 +30,8 @@ from acidsql.files.fileio import FileIO, parent, path_of
 from acidsql.files.parallel import in_parallel
 from acidsql.lazy import dataclass
 from acidsql.run.engine import Engine
+from acidsql.run.translation import translated
 from acidsql.settings import Settings
-from acidsql.spark.start.running import translated
 from acidsql.storage.footers import refuse_fine_times
 from acidsql.storage.write.driver_writer import stage_file
 from acidsql.storage.write.target import StagedFile, WriteTarget, plain_file_name

@@ -32,8 +32,8 @@ from acidsql.planner.bind.tables import (
 )
 from acidsql.run.flow import Change, Figures, note_written
 from acidsql.run.spark.merge_job import of_changes, of_inserts
+from acidsql.run.translation import placed, translated
 from acidsql.spark.start.clocks import user_clock
-from acidsql.spark.start.running import placed, translated
 from acidsql.spark.write.losses import Store, types_of, with_marks
 from acidsql.storage.partitions import check_nameable
 

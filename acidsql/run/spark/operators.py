@@ -18,10 +18,10 @@ from acidsql.run.analyze import aggregate
 from acidsql.run.flow import Change, Figures, Flow, Merging
 from acidsql.run.resources import Resources
 from acidsql.run.spark.changes import enforcing
+from acidsql.run.translation import relocated, translated
 from acidsql.spark import jvm
 from acidsql.spark.read.answers import Spool, columns_of, wall_clock
 from acidsql.spark.read.file_times import paths_replaced
-from acidsql.spark.start.running import relocated, translated
 from acidsql.spark.start.session import settings_during
 from acidsql.storage.snapshots import Snapshots, TableSnapshot
 from acidsql.storage.write.pending import PendingRoot

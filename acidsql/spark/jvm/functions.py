@@ -90,6 +90,7 @@ from acidsql.spark.jvm.sessions import (
     running_session,
     running_session_if_any,
     settings_of,
+    submitted_settings,
     take_over,
     working_directory,
 )
@@ -186,6 +187,7 @@ __all__ = [
     "spark_error",
     "started_java",
     "struct_of",
+    "submitted_settings",
     "sum_before",
     "take_over",
     "task_count",

@@ -11,7 +11,7 @@ from acidsql.errors import InterfaceError, UnsupportedStatementError
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark.jvm.arrow_rows import frame_of_table
 from acidsql.spark.jvm.java import JavaObject, jvm, need_java, sql_class
-from acidsql.spark.jvm.process import check_own_process, java_has_ended, launch
+from acidsql.spark.jvm.process import check_own_process, is_submitted, java_has_ended, launch
 from acidsql.spark.jvm.zones import same_time_zone, wall_clocks
 
 if TYPE_CHECKING:
@@ -76,6 +76,11 @@ def java_settings() -> dict[str, str]:
         launch({}, quiet=False)
     properties = cast(Any, SparkContext._jvm).java.lang.System.getProperties()
     return {str(k): str(v) for k, v in properties.items() if str(k).startswith("spark.")}
+
+
+def submitted_settings() -> dict[str, str] | None:
+    """``java_settings`` of a Java that spark-submit has started this process from; else None."""
+    return java_settings() if is_submitted() else None
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:

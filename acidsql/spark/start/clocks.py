@@ -23,15 +23,12 @@ from acidsql.errors import ExecutionError
 from acidsql.expressions.spark_words import nested_sql, text_literal
 from acidsql.lazy import dataclass
 from acidsql.spark import jvm
+from acidsql.spark_settings import OUR_ZONE, USER_ZONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-ZONE = "spark.sql.session.timeZone"
-OUR_ZONE = "UTC"
-USER_ZONE = "acidsql.user.timeZone"
-"""What our sessions of Spark know the zone of their user by."""
 _MARK = "acidsql: time: "
 _MARKED = re.compile(rf"{_MARK}(?P<text>[^\n]*?) in (?P<zone>[\w/+:.-]+)(?=[\s.']|$)")
 _SECOND = 1_000_000

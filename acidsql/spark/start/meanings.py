@@ -25,7 +25,6 @@ from acidsql.parser.tokens import HINT
 from acidsql.planner.bind.columns import unknown_function
 from acidsql.spark import jvm
 from acidsql.spark.start.clocks import refused_time
-from acidsql.spark.start.running import syntax_span
 from acidsql.spark_release import releases_text
 
 _ANALYSIS: tuple[tuple[str, type[Error]], ...] = (
@@ -248,3 +247,16 @@ def _fragment(error: BaseException) -> str | None:
             if fragment := context.fragment().strip():
                 return str(fragment)
     return None
+
+
+_SYNTAX = re.compile(r"\(line (\d+), pos (\d+)\)\s*== SQL ==\n")
+
+
+def syntax_span(text: str) -> Span | None:
+    """The place that Spark's parser writes only into its message, which quotes the SQL."""
+    match = _SYNTAX.search(text)
+    if match is None:
+        return None
+    before = text[match.end() :].split("\n")[: int(match[1]) - 1]
+    start = sum(len(line) + 1 for line in before) + int(match[2])
+    return Span(start, start + 1)

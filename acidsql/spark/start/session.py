@@ -20,16 +20,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acidsql import spark_settings
 from acidsql.errors import (
     ExecutionError,
 )
 from acidsql.expressions.spark_words import identifier
 from acidsql.spark import jvm
-from acidsql.spark.start import class_archive, submitted
-from acidsql.spark.start.clocks import OUR_ZONE, USER_ZONE, ZONE
+from acidsql.spark.start import class_archive
 from acidsql.spark.start.java import java_environment
 from acidsql.spark.start.meanings import tidy
 from acidsql.spark_release import NEWEST, OLDEST, release_of, release_text, releases_text
+from acidsql.spark_settings import OUR_ZONE, USER_ZONE, ZONE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,10 +128,10 @@ def start(
     "sc://.." connects to a Spark Connect server.
 
     conf: Spark's own settings, above those of spark-submit and spark-defaults.conf, which are above
-    our defaults (``submitted``). fast_start: with an archive of Spark's classes
+    our defaults (``spark_settings``). fast_start: with an archive of Spark's classes
     (``class_archive``). ExecutionError if there is no Java or Spark does not start.
     """
-    with _STARTING, submitted.quiet_python():
+    with _STARTING, spark_settings.quiet_python():
         try:
             import pyspark
         except ModuleNotFoundError as error:
@@ -144,7 +145,7 @@ def start(
         if running is not None:
             return running
         with java_environment() as home:
-            outside = submitted.settings()
+            outside = spark_settings.settings(jvm.submitted_settings)
             given = {**(conf or {}), **({"spark.master": master} if master else {})}
             settings = {**_settings({**outside, **given}), **outside, **given}
             quiet = "spark.log.level" not in {**outside, **given}

@@ -15,8 +15,9 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from acidsql import spark_settings
 from acidsql.spark.start.java import java_environment
-from acidsql.spark.start.submitted import properties, settings
+from acidsql.spark_settings import properties
 from tests.spark.cluster.standalone import ROOT, SUBMIT, standalone_cluster
 
 DEFAULTS = r"""
@@ -35,6 +36,11 @@ HOSTILE = [
     "a b c  \nb=  x=y\nc:z:\\\\\nd\n=e\n: f\ng\\=h\\ i j\n\n \t# k\nl=m\\\n\\\n  n\\n\\t\nlast=1\\",
     "u=\\u00e9\\u0041\\q\r\nv \t : w \\\\\\\n  #x\r\\!y=\\#z\n#comment\\\na=1\nempty=\nblank = \\ \n",
 ]
+
+
+def settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a process with these variables is told, which spark-submit has not started."""
+    return spark_settings.settings(lambda: None, environ)
 
 
 @pytest.mark.spark

@@ -12,13 +12,15 @@ import os
 import re
 import shlex
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from acidsql.spark import jvm
-
+ZONE = "spark.sql.session.timeZone"
+OUR_ZONE = "UTC"
+USER_ZONE = "acidsql.user.timeZone"
+"""What our sessions of Spark know the zone of their user by."""
 _SETTING_OF = {
     "--master": "spark.master",
     "--name": "spark.app.name",
@@ -50,11 +52,16 @@ _FILE, _WITH_DEFAULTS = "--properties-file", "--load-spark-defaults"
 _DEFAULTS = "spark-defaults.conf"
 
 
-def settings(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Spark's settings that were made outside of this program."""
-    if "PYSPARK_GATEWAY_PORT" in environ and jvm.is_submitted():
+def settings(
+    submitted: Callable[[], dict[str, str] | None], environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Spark's settings that were made outside of this program. ``submitted``: those of the Java
+    that spark-submit has started this process from, None if it has not; asked only where it may.
+    """
+    if "PYSPARK_GATEWAY_PORT" in environ:
         with quiet_python():
-            return jvm.java_settings()
+            if (given := submitted()) is not None:
+                return given
     arguments = _Arguments(environ.get("PYSPARK_SUBMIT_ARGS", ""))
     files = [Path(arguments.file)] if arguments.file else []
     if not files or arguments.with_defaults:
