@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from acidsql.errors import ParseError
 from acidsql.parser import grammar
-from acidsql.parser.build_tables import path, row_format
 from acidsql.parser.grammar import Node
 from acidsql.parser.statements import (
     Assignment,
@@ -28,8 +27,10 @@ from acidsql.parser.statements import (
     MultiInsert,
     Name,
     Path,
+    Property,
     QualifiedName,
     Query,
+    RowFormat,
     Summarize,
     Update,
     Values,
@@ -291,6 +292,31 @@ def summarize(node: Node, text: str) -> Summarize:
     if source is None:
         source = grammar.table_name(node) if node.has("table_name") else path(node)
     return Summarize(span=node.span, source=source)
+
+
+# ---- files
+
+
+def path(node: Node) -> Path:
+    written = grammar.terminal(node, "STRING")
+    return Path(text=str(written), span=written.span)
+
+
+def row_format(node: Node) -> RowFormat | None:
+    clause = grammar.once(node, "row_format", "delimited")
+    if clause is None:
+        return None
+    return RowFormat(
+        span=clause.span,
+        serde=grammar.string(clause) if clause.rule == "row_format" else None,
+        properties=grammar.properties(clause),
+        delimiters=tuple(_delimiter(delimiter) for delimiter in clause.nodes("delimiter")),
+    )
+
+
+def _delimiter(node: Node) -> Property:
+    word, value = node.children
+    return Property(key=str(word).upper(), value=str(value), span=node.span)
 
 
 BUILDERS = (

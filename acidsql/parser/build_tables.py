@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from acidsql.errors import ParseError, Span
 from acidsql.parser import grammar
+from acidsql.parser.build_rows import path, row_format
 from acidsql.parser.grammar import Node, column_definition, table_constraint
 from acidsql.parser.statements import (
     AdoptTable,
@@ -31,9 +32,7 @@ from acidsql.parser.statements import (
     LoadData,
     Name,
     Path,
-    Property,
     RepairTable,
-    RowFormat,
     ShowColumns,
     ShowCreateTable,
     ShowDatabases,
@@ -196,23 +195,6 @@ def _skewed_by(node: Node, text: str) -> SkewedBy | None:
         values=values,
         directories=directories is not None,
     )
-
-
-def row_format(node: Node) -> RowFormat | None:
-    clause = grammar.once(node, "row_format", "delimited")
-    if clause is None:
-        return None
-    return RowFormat(
-        span=clause.span,
-        serde=grammar.string(clause) if clause.rule == "row_format" else None,
-        properties=grammar.properties(clause),
-        delimiters=tuple(_delimiter(delimiter) for delimiter in clause.nodes("delimiter")),
-    )
-
-
-def _delimiter(node: Node) -> Property:
-    word, value = node.children
-    return Property(key=str(word).upper(), value=str(value), span=node.span)
 
 
 def _stored_as(node: Node) -> Name | None:
@@ -433,11 +415,6 @@ def _attached_columns(node: Node, text: str) -> tuple[ColumnDefinition, ...]:
     listed = node.node("attached_columns")
     columns = listed.nodes("attached_column") if listed else ()
     return tuple(column_definition(column, text) for column in columns)
-
-
-def path(node: Node) -> Path:
-    written = grammar.terminal(node, "STRING")
-    return Path(text=str(written), span=written.span)
 
 
 def _assumption(clause: Node | None) -> Assumption | None:

@@ -29,7 +29,6 @@ from acidsql.run.driver.new_rows import Losing, check_new_rows, check_stores, ke
 from acidsql.run.driver.operators import reading_files
 from acidsql.run.driver.values_rows import counters_of_values, literal_table
 from acidsql.run.flow import Change, Figures, Merging, note_written
-from acidsql.storage.load import sources_of, write_load
 from acidsql.storage.partitions import key_names
 from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
@@ -54,10 +53,14 @@ def carry_out(driver: Driver, operator: ChangeOperator, flow: Change, figures: F
             flow.rows = literal_table(flow.leg.action, source)
             figures.rows = flow.rows.num_rows
         case FindFiles(load=load):
+            from acidsql.storage.load import sources_of
+
             flow.sources = sources_of(driver.files, load.table, load.path, load.span)
             figures.files = len(flow.sources)
             figures.bytes = sum(source.size for source in flow.sources)
         case TakeFiles(load=load):
+            from acidsql.storage.load import write_load
+
             moving = not load.local
             flow.written = write_load(
                 driver.files, flow.target, flow.sources, load.span, moving=moving

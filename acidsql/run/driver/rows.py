@@ -57,7 +57,6 @@ from acidsql.run.driver.ordering import (
 from acidsql.run.driver.sub_queries import answer_of
 from acidsql.run.driver.values_rows import batches_of_values
 from acidsql.run.flow import Flow
-from acidsql.storage.key_lookup import SourceKeys
 from acidsql.storage.scan.scanner import Where
 from acidsql.storage.stored import arrow_type
 
@@ -326,6 +325,8 @@ class Matches:
     """
 
     def __init__(self, keys: Sequence[pa.Array], rows: int) -> None:
+        from acidsql.storage.key_lookup import SourceKeys
+
         self.rows = rows
         numbered = SourceKeys.of([_comparable(key) for key in keys]) if rows else None
         if numbered is None and rows:
