@@ -124,7 +124,10 @@ def _without_slots(
 
 
 class _Lazy:
-    """An attribute of classes that takes its own place when it is first looked up."""
+    """An attribute of classes that takes its own place when it is first looked up.
+
+    inspect.signature asks with a class as an instance of ``type``, from Python 3.13 on.
+    """
 
     __slots__ = ("make", "name")
 
@@ -132,7 +135,7 @@ class _Lazy:
         self.name, self.make = name, make
 
     def __get__(self, instance: object, owner: type) -> Any:
-        cls = self.home(owner)
+        cls = self.home(instance if isinstance(instance, type) else owner)
         attribute = self.make(cls)
         setattr(cls, self.name, attribute)
         return attribute.__get__(instance, owner) if callable(attribute) else attribute
@@ -148,7 +151,7 @@ class _LazyInit(_Lazy):
     __slots__ = ()
 
     def __get__(self, instance: object, owner: type) -> Any:
-        if instance is None:
+        if instance is None or isinstance(instance, type):
             return super().__get__(instance, owner)
         cls = self.home(owner)
         first = cls.__dict__.get(_FIRST)

@@ -96,6 +96,18 @@ def test_it_behaves_as_the_standard_one(options: dict[str, bool]) -> None:
             assert shown[0] == shown[1]
 
 
+def test_a_signature_may_be_the_first_thing_that_is_asked() -> None:
+    """Of a class of which nothing was made yet, as completion at a prompt does."""
+
+    @ours(frozen=True, slots=True)
+    class Asked:
+        first: int
+        second: str = "b"
+
+    assert list(inspect.signature(Asked).parameters) == ["first", "second"]
+    assert Asked(1) == Asked(1, "b")
+
+
 def test_an_explicit_method_is_kept() -> None:
     """What the class itself says about equality, hash and text stands."""
 

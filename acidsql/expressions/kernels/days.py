@@ -13,6 +13,7 @@ from acidsql.expressions.kernels.casting import check_years
 from acidsql.expressions.kernels.comparing import Values, from_numbers, numbers_of
 from acidsql.expressions.not_here import NotHere
 
+_DAY, _MONTH = np.timedelta64(1, "D"), np.timedelta64(1, "M")
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 _MONDAY = 4
 """1970-01-05 in days since 1970."""
@@ -68,16 +69,17 @@ def add_months(days: Values, count: Values) -> Values:
     (numbers, absent), (counts, other_absent) = _dates(days), numbers_of(count)
     months = numbers.astype("datetime64[M]")
     offset = numbers - months.astype("datetime64[D]")
-    moved = months + np.where(np.abs(counts) < 200_000, counts, 200_000).astype(np.int64)
-    last = (moved + 1).astype("datetime64[D]") - np.timedelta64(1, "D")
+    within = np.where(np.abs(counts) < 200_000, counts, 200_000)
+    moved = months + within.astype(np.int64).astype("timedelta64[M]")
+    last = (moved + _MONTH).astype("datetime64[D]") - _DAY
     result = np.minimum(moved.astype("datetime64[D]") + offset, last)
     return _from_dates(result, absent | other_absent, like)
 
 
 def last_day(days: Values) -> Values:
     numbers, absent = _dates(days)
-    following = (numbers.astype("datetime64[M]") + 1).astype("datetime64[D]")
-    return _from_dates(following - np.timedelta64(1, "D"), absent, days)
+    following = (numbers.astype("datetime64[M]") + _MONTH).astype("datetime64[D]")
+    return _from_dates(following - _DAY, absent, days)
 
 
 def truncated(unit: str, days: Values) -> Values:
