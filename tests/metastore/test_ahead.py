@@ -67,6 +67,7 @@ def test_lists_are_as_long_as_they_are(names: list[str]) -> None:
         assert [row.OWNER for row in rows] == [row._asdict()["OWNER"] for row in rows]
         changed = update(TBLS).where(TBLS.c.TBL_NAME.not_in(names)).values(OWNER=None)
         assert connection.execute(changed).rowcount == 2 - len(rows)
+    pool.dispose()
 
 
 def test_what_was_not_committed_is_rolled_back() -> None:
