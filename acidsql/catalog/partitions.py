@@ -61,6 +61,11 @@ def default_location(table: Table, values: Sequence[str]) -> str:
     return f"{table.location.rstrip('/')}/{name}"
 
 
+def lies_elsewhere(table: Table, partition: Partition) -> bool:
+    """Whether the partition lies elsewhere than its name says, by LOCATION."""
+    return partition.location != default_location(table, partition.values)
+
+
 def own_directories(table: Table, partitions: Iterable[Partition]) -> list[str]:
     """The directories that go with a table: none of an external one, unless it says otherwise."""
     if not table.owns_files:

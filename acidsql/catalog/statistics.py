@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from acidsql.catalog.model import Column, Partition, Table
+from acidsql.catalog.partitions import name_of
 from acidsql.lazy import dataclass
 
 ACCURATE = "COLUMN_STATS_ACCURATE"
@@ -64,6 +65,10 @@ class StatisticsChange:
     raw_bytes: int | None = None
     replaces: bool = False
     directories: Mapping[str, Filled] = field(default_factory=dict)
+
+    @property
+    def partition_name(self) -> str | None:
+        return None if self.partition is None else name_of(self.table, self.partition)
 
 
 def nothing_yet(columns: Sequence[Column]) -> dict[str, str]:

@@ -134,12 +134,12 @@ class Workers:
 # statement runs.
 
 
-_Given = TypeVar("_Given")
-_Got = TypeVar("_Got")
-Work = Callable[[FileIO, _Given], _Got]
+Work = Callable[[FileIO, _Item], _Result]
 
 
-def attempt(work: Work[_Given, _Got], io: FileIO, item: _Given) -> tuple[_Got | Any, Error | None]:
+def attempt(
+    work: Work[_Item, _Result], io: FileIO, item: _Item
+) -> tuple[_Result | Any, Error | None]:
     """The result of the work, or the error it ends with."""
     try:
         return work(io, item), None

@@ -1,11 +1,11 @@
 """Every setting acidsql knows, in one table: the code, SET and docs/settings.md are made from it.
 
-    setting.py      what a setting is; texts to values
-    own.py          acidsql.*
-    hive_*.py       Hive's names, with Hive's types, units and defaults; rows.py makes their rows
-    table.py        all of them; the tables of the pages
-    values.py       the settings of one session
-    variables.py    SET's name spaces
+setting.py          what a setting is; texts to values; rows of the tables
+own.py              acidsql.*
+hive_statements.py  Hive's names for transactions, inserts and queries: its types, units, defaults
+hive_services.py    its names for compaction and its metastore
+values.py           all of them; the settings of one session; SET's name spaces; tables of the pages
+__main__.py         prints these tables
 
 Any other ``hive.*``, ``spark.*`` or foreign name may be set too and is remembered as text;
 ``spark.*`` names are also handed to Spark. Unknown ``acidsql.*`` names are refused: they can only

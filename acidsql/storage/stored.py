@@ -42,9 +42,9 @@ from acidsql.catalog.types import (
     PrimitiveType,
     StructType,
     VarcharType,
+    arrow_type,
     is_timestamp,
 )
-from acidsql.catalog.types import arrow_type as arrow_type
 from acidsql.errors import DataError
 
 FIRST_UNSTORABLE, LAST_UNSTORABLE = -999_000, -1

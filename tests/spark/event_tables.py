@@ -15,14 +15,13 @@ from pyarrow import orc
 from acidsql.acid.ids import ValidWriteIdList, WriteId
 from acidsql.acid.snapshot import choose
 from acidsql.catalog.model import Column, Table, TableName
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.expressions.pruning import Predicate
 from acidsql.files.local_files import LocalFileIO
 from acidsql.settings import Settings
 from acidsql.spark.read.reader import SnapshotReader
 from acidsql.storage.footers import is_event_file, read_footer
 from acidsql.storage.snapshots import TableSnapshot
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from acidsql.acid.bucketing import SEED, bucket_numbers
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.errors import NotSupportedError
 from acidsql.expressions.spark_words import spark_type
 from acidsql.spark import jvm
@@ -25,7 +25,6 @@ from acidsql.spark.write.tasks import (
     bucket_number_sql,
     with_bucket_number,
 )
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

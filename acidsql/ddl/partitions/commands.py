@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from acidsql import crash_points
 from acidsql.catalog.model import Partition, Table
-from acidsql.catalog.partitions import name_of
+from acidsql.catalog.partitions import lies_elsewhere, name_of
 from acidsql.catalog.statistics import nothing_yet
 from acidsql.ddl.alterations import Moves, moves_noted, step_of
 from acidsql.ddl.partitions.locations import (
@@ -23,7 +23,6 @@ from acidsql.ddl.partitions.locations import (
     check_ids,
     check_partition_location,
     ids_at,
-    lies_elsewhere,
 )
 from acidsql.ddl.partitions.repair import repair_table
 from acidsql.ddl.tables import check_apart

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from acidsql.acid.ids import Base, TxnId, WriteId, parse_directory
 from acidsql.catalog.model import Partition, Table
-from acidsql.catalog.partitions import default_location, name_of, partition_values
+from acidsql.catalog.partitions import lies_elsewhere, name_of, partition_values
 from acidsql.ddl.tables import check_apart
 from acidsql.ddl.warehouse import Warehouse
 from acidsql.errors import BindError, Span, UnsupportedStatementError
@@ -26,11 +26,6 @@ def at_span(span: Span) -> Iterator[None]:
     except (BindError, UnsupportedStatementError) as error:
         error.span = span
         raise
-
-
-def lies_elsewhere(table: Table, partition: Partition) -> bool:
-    """Whether the partition lies elsewhere than its name says, by LOCATION."""
-    return partition.location != default_location(table, partition.values)
 
 
 def check_partition_location(

@@ -28,7 +28,7 @@ from acidsql.catalog.names import (
     table_exists,
     table_location,
 )
-from acidsql.catalog.partitions import default_location, name_of, own_directories
+from acidsql.catalog.partitions import lies_elsewhere, name_of, own_directories
 from acidsql.catalog.statistics import StatisticsChange
 from acidsql.errors import AlreadyExistsError, WriteConflictError
 from acidsql.metastore import successors
@@ -327,7 +327,7 @@ class EmbeddedCatalog:
             added = insert_partitions(
                 connection, table, partitions, self._store.warehouse, if_not_exists=if_not_exists
             )
-            elsewhere = [p for p in added if _lies_elsewhere(table, p)]
+            elsewhere = [p for p in added if lies_elsewhere(table, p)]
             # a writer that began before looks at the default location
             keep_out(connection, name, [name_of(table, p) for p in elsewhere])
             return added
@@ -347,7 +347,7 @@ class EmbeddedCatalog:
                     connection,
                     table.name,
                     [name_of(table, p) for p in dropped],
-                    [name_of(table, p) for p in dropped if _lies_elsewhere(table, p)],
+                    [name_of(table, p) for p in dropped if lies_elsewhere(table, p)],
                 )
                 if take_away is not None:
                     left = take_away(dropped)
@@ -476,10 +476,6 @@ class EmbeddedCatalog:
         if table is None:
             raise no_table(name)
         return table
-
-
-def _lies_elsewhere(table: Table, partition: Partition) -> bool:
-    return partition.location != default_location(table, partition.values)
 
 
 def _mapping(rows: Iterable[Row[str, str]]) -> dict[str, str]:

@@ -335,7 +335,7 @@ def _is_left(process: Process | None, observer: Process, *, is_old: bool, one_ho
 # it is moved away, then by its hidden one.
 
 
-_KD, _KEPT_DD = KEPT_DIRECTORIES.c, DIRECTORIES_TO_DELETE.c
+_KD = KEPT_DIRECTORIES.c
 _OF_READER = (
     select(_KD.KD_READ_AT, _KD.KD_LOCATION)
     .where(_KD.KD_READER == bindparam("reader"))
@@ -376,7 +376,7 @@ def keep_at(
 
 def _purge(connection: Connection) -> None:
     """Forgets what nobody reads any more of tables and partitions that live on elsewhere."""
-    noted = select(_KEPT_DD.DD_LOCATION)
+    noted = select(_DD.DD_LOCATION)
     living = select(READERS.c.RD_ID)
     gone = and_(_KD.KD_LOCATION.not_in(noted), _KD.KD_READER.not_in(living), _KD.KD_MOVED)
     connection.execute(delete(KEPT_DIRECTORIES).where(gone))

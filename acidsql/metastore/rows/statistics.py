@@ -58,7 +58,7 @@ def apply_changes(connection: Connection, changes: Iterable[StatisticsChange]) -
         of_one = list(group)
         ids = record_directories(connection, table_id, of_one)
         for change in of_one:
-            name = _name(change)
+            name = change.partition_name
             if name is None:
                 of_table[table_id].append(change)
             elif name in ids:
@@ -79,7 +79,7 @@ def record_directories(
     """Puts the directories of changes of one table on record; returns the ids of the partitions
     that these are of, by name.
     """
-    names = [name for change in changes if (name := _name(change)) is not None]
+    names = [name for change in changes if (name := change.partition_name) is not None]
     ids = partition_ids(connection, table_id, names)
     insert_written(connection, table_id, changes, ids)
     return ids
@@ -93,10 +93,6 @@ def _after(before: Parameters, changes: Iterable[StatisticsChange]) -> Parameter
 
 def _table_id(change: StatisticsChange) -> int:
     return change.table.table_id
-
-
-def _name(change: StatisticsChange) -> str | None:
-    return None if change.partition is None else name_of(change.table, change.partition)
 
 
 def partition_ids(connection: Connection, table_id: int, names: Sequence[str]) -> dict[str, int]:

@@ -11,7 +11,6 @@ from enum import IntEnum
 
 from acidsql.acid.ids import TxnId, ValidTxnList, WriteId, base_name
 from acidsql.catalog.model import Table, TableName
-from acidsql.catalog.partitions import name_of
 from acidsql.catalog.statistics import Filled, StatisticsChange, WrittenDirectory
 from acidsql.errors import MetastoreError, TransactionAbortedError
 from acidsql.metastore.sql import (
@@ -306,16 +305,12 @@ def insert_written(
             "WD_BYTES": filled.bytes,
         }
         for change in changes
-        for partition in [_name(change)]
+        for partition in [change.partition_name]
         if partition is None or partition in ids
         for directory, filled in change.directories.items()
     ]
     if rows and connection.execute(_IS_THERE, {"table": table_id}).first() is not None:
         connection.execute(_INSERT, rows)
-
-
-def _name(change: StatisticsChange) -> str | None:
-    return None if change.partition is None else name_of(change.table, change.partition)
 
 
 def find_written(connection: Connection, table: Table) -> tuple[WrittenDirectory, ...]:

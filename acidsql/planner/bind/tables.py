@@ -50,15 +50,16 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 def check_table_name(name: str, span: Span) -> None:
     """Raises BindError for a name that no table or view may be given."""
-    _check(table_problem(name), span)
+    check_name(table_problem(name), span)
 
 
 def check_database_name(name: str, span: Span) -> None:
     """Raises BindError for a name that no database may be given."""
-    _check(database_problem(name), span)
+    check_name(database_problem(name), span)
 
 
-def _check(problem: str | None, span: Span) -> None:
+def check_name(problem: str | None, span: Span) -> None:
+    """Raises BindError where there is something wrong with a name."""
     if problem is not None:
         raise BindError(problem, hint="Use letters, digits and underscores.", span=span)
 

@@ -9,6 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, assert_never
 
 from acidsql.acid.orc_types import ID_FIELDS
+from acidsql.catalog.types import arrow_type
 from acidsql.errors import InternalError
 from acidsql.expressions.losses import counted, lost_columns
 from acidsql.expressions.not_here import NotHere
@@ -30,7 +31,7 @@ from acidsql.run.driver.operators import reading_files
 from acidsql.run.driver.values_rows import counters_of_values, literal_table
 from acidsql.run.flow import Change, Figures, Merging, note_written
 from acidsql.storage.partitions import key_names
-from acidsql.storage.stored import arrow_type, data_names, needs_java_writer
+from acidsql.storage.stored import data_names, needs_java_writer
 from acidsql.storage.write import driver_writer
 from acidsql.storage.write.driver_writer import counts_of, lost_of, marked, without_marks
 from acidsql.storage.write.target import Written

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
+from acidsql.catalog.types import arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.lazy import dataclass
 from acidsql.planner.bind.local.query_trees import Aggregate, Function
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from acidsql import interrupts
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array, row_of_nothing
-from acidsql.catalog.types import ROW_ID_TYPE, HiveType
+from acidsql.catalog.types import ROW_ID_TYPE, HiveType, arrow_type
 from acidsql.errors import InternalError
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import columns_of
@@ -58,7 +58,6 @@ from acidsql.run.driver.sub_queries import answer_of
 from acidsql.run.driver.values_rows import batches_of_values
 from acidsql.run.flow import Flow
 from acidsql.storage.scan.scanner import Where
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

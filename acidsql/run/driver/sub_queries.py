@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from acidsql.catalog.types import arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.planner.bind.local.query_trees import SubQuery, SubQueryKind
 from acidsql.run.driver.ordering import whole_array
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.arrow_arrays import arrow_array, arrow_scalar, filled, numpy_array
+from acidsql.catalog.types import arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.tree import Condition
 from acidsql.planner.bind.local.query_trees import (
@@ -32,7 +33,6 @@ from acidsql.run.driver.ordering import (
     sortable,
     sorted_indices,
 )
-from acidsql.storage.stored import arrow_type
 
 Numbers = npt.NDArray[np.int64]
 Value = Callable[[Condition, pa.RecordBatch], pa.Array]

@@ -23,12 +23,18 @@ import pyarrow as pa
 
 from acidsql.acid.bucketing import bucket_numbers
 from acidsql.catalog.model import Column, Table
-from acidsql.catalog.types import CharType, DecimalType, HiveType, PrimitiveType, VarcharType
+from acidsql.catalog.types import (
+    CharType,
+    DecimalType,
+    HiveType,
+    PrimitiveType,
+    VarcharType,
+    arrow_type,
+)
 from acidsql.expressions.pruning import Comparison, Predicate, Scalar
 from acidsql.expressions.spark_words import identifier, spark_type
 from acidsql.lazy import dataclass
 from acidsql.spark import jvm
-from acidsql.storage.stored import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from acidsql.acid.orc_tail import values_counted
 from acidsql.acid.orc_types import EVENT_FIELDS, EVENT_ROW_COLUMN, ID_FIELDS, ROW_FIELD, OrcKind
 from acidsql.arrow_arrays import arrow_array, numpy_array
 from acidsql.catalog.model import Column
-from acidsql.catalog.types import CharType, holds, is_timestamp
+from acidsql.catalog.types import CharType, arrow_type, holds, is_timestamp
 from acidsql.errors import ExecutionError, FormatError, UnsupportedStatementError
 from acidsql.expressions.not_here import NotHere
 from acidsql.files.fileio import FileIO
@@ -29,7 +29,7 @@ from acidsql.storage.events.delete_events import DeadIds, valid_mask
 from acidsql.storage.file_layout import FileColumn, Layout, Longs, layout, orc_batches, read_columns
 from acidsql.storage.footers import FoundFile, ScanFile, bucket_property, first_rows, read_footer
 from acidsql.storage.scan.orc_file import sees_far_times
-from acidsql.storage.stored import arrow_type, needs_java
+from acidsql.storage.stored import data_names, needs_java
 
 CURRENT = EVENT_FIELDS[4]
 _LEADING = (*ID_FIELDS, CURRENT)
@@ -107,7 +107,7 @@ def read_plain(
     io: FileIO, files: Sequence[ScanFile], columns: tuple[Column, ...], max_bytes: int
 ) -> pa.Table | None:
     """All rows of files without events: the table's columns by their ordinals. None as above."""
-    nothing = _nothing(columns).select(_value_names(columns))
+    nothing = _nothing(columns).select(data_names(columns))
     return _gathered(nothing, _plain_batches(io, files, columns), max_bytes)
 
 
@@ -194,7 +194,7 @@ def _values(values: Sequence[pa.Array], count: int, of_file: Layout, file: ScanF
         _typed(stored[c.name], c) if c.name in stored else pa.nulls(count, arrow_type(c.type))
         for c in of_file.columns
     ]
-    return pa.Table.from_arrays(arrays, names=_value_names(of_file.columns))
+    return pa.Table.from_arrays(arrays, names=data_names(of_file.columns))
 
 
 def _typed(array: pa.Array, column: Column) -> pa.Array:
@@ -230,11 +230,7 @@ def _nothing(columns: Sequence[Column]) -> pa.Table:
 
 
 def _names(columns: Sequence[Column]) -> list[str]:
-    return [*_LEADING, *_value_names(columns)]
-
-
-def _value_names(columns: Sequence[Column]) -> list[str]:
-    return [f"c{ordinal}" for ordinal in range(len(columns))]
+    return [*_LEADING, *data_names(columns)]
 
 
 # ---- ACID version 1

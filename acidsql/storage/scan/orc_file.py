@@ -23,6 +23,7 @@ from acidsql.catalog.types import (
     HiveType,
     PrimitiveType,
     VarcharType,
+    arrow_type,
     holds,
     is_timestamp,
 )
@@ -34,7 +35,7 @@ from acidsql.storage.file_layout import FileColumn, Longs, layout
 from acidsql.storage.footers import RowIdRange, ScanFile, bucket_property
 from acidsql.storage.known_files import KnownFiles
 from acidsql.storage.scan.stripe_reader import Mask, StripeReader
-from acidsql.storage.stored import arrow_type, needs_java, without_offset
+from acidsql.storage.stored import needs_java, without_offset
 
 CURRENT = EVENT_FIELDS[4]
 ID_TYPES = (pa.int64(), pa.int32(), pa.int64())

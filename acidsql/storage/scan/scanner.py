@@ -22,7 +22,7 @@ from acidsql.acid.orc_types import ID_FIELDS, column_numbers
 from acidsql.arrow_arrays import arrow_scalar
 from acidsql.catalog.attached import is_attached
 from acidsql.catalog.model import DEFAULT_PARTITION, Column, FileFormat
-from acidsql.catalog.types import PrimitiveType
+from acidsql.catalog.types import PrimitiveType, arrow_type
 from acidsql.expressions.not_here import NotHere
 from acidsql.expressions.pruning import Comparison, Predicate
 from acidsql.expressions.stores import typed
@@ -42,7 +42,6 @@ from acidsql.storage.scan.orc_file import (
 )
 from acidsql.storage.scan.stripe_reader import Mask
 from acidsql.storage.snapshots import TableSnapshot
-from acidsql.storage.stored import arrow_type
 
 BATCH_ROWS = 131_072
 

@@ -15,9 +15,8 @@ import pytest
 
 from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.ids import parse_bucket_file
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.session import Session
-from acidsql.storage.stored import arrow_type
 from tests.session.rows.storage_model import literal
 
 pytestmark = pytest.mark.spark

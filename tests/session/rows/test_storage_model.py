@@ -16,10 +16,9 @@ from acidsql.acid.bucketing import bucket_numbers
 from acidsql.acid.ids import decode
 from acidsql.catalog.model import TableName
 from acidsql.catalog.statistics import is_accurate
-from acidsql.catalog.types import parse_type
+from acidsql.catalog.types import arrow_type, parse_type
 from acidsql.planner.bind.bound_catalog import BoundAnalyze
 from acidsql.session import Session
-from acidsql.storage.stored import arrow_type
 from acidsql.txn.reading import ReadSnapshot
 from tests.lengths import seeds
 from tests.session.rows.storage_model import Model, Row

@@ -75,7 +75,7 @@ from acidsql.txn.compactions import CompactionType
 # moves, and Hive's refusals of each.
 
 
-PartitionFacts = tuple[tuple[str, str], ...]
+Facts = tuple[tuple[str, str], ...]
 
 
 def bind_add_partitions(
@@ -193,7 +193,7 @@ def bind_set_location(
     span = after_word(names.source, statement.span, "LOCATION")
     location = absolute(statement.location, span)
     words = "ALTER TABLE .. SET LOCATION"
-    facts: PartitionFacts = (
+    facts: Facts = (
         ("location", location),
         ("files", "those that lie there; none is moved"),
     )
@@ -350,7 +350,6 @@ def _check_order(table: Table, statement: ast.Compact) -> None:
 # ---- alter
 
 
-Facts = tuple[tuple[str, str], ...]
 BoundAlteration = (
     BoundAlterTable
     | BoundRenameTable

@@ -21,7 +21,7 @@ from acidsql.catalog.types import (
 from acidsql.errors import BindError, ColumnNotFoundError, Span, UnsupportedStatementError
 from acidsql.parser import statements as ast
 from acidsql.parser.tokens import Token, TokenKind, tokenize
-from acidsql.planner.bind.tables import did_you_mean
+from acidsql.planner.bind.tables import check_name, did_you_mean
 
 VIRTUAL_COLUMNS = frozenset({"row__id", "input__file__name", "block__offset__inside__file"})
 MAX_BUCKETS = MAX_BUCKET_ID + 1
@@ -33,7 +33,7 @@ def bind_columns(definitions: Iterable[ast.ColumnDefinition]) -> tuple[Column, .
         column = bind_column(definition)
         if column.name in columns:
             raise duplicate(column.name, definition.name.span)
-        _check_name(column_problem(column.name), definition.name.span)
+        check_name(column_problem(column.name), definition.name.span)
         columns[column.name] = column
     return tuple(columns.values())
 
@@ -48,13 +48,8 @@ def bind_column(definition: ast.ColumnDefinition) -> Column:
             hint=hint,
             span=definition.name.span,
         )
-    _check_name(column_length_problem(name), definition.name.span)
+    check_name(column_length_problem(name), definition.name.span)
     return Column(name=name, type=bind_type(definition), comment=definition.comment)
-
-
-def _check_name(problem: str | None, span: Span) -> None:
-    if problem is not None:
-        raise BindError(problem, hint="Use letters, digits and underscores.", span=span)
 
 
 def duplicate(name: str, span: Span) -> BindError:
@@ -84,7 +79,7 @@ def bind_partition_columns(
                 f" {column.type}"
             )
             raise BindError(message, code=10126, span=definition.type_span)
-        _check_name(partition_column_problem(column.name), definition.name.span)
+        check_name(partition_column_problem(column.name), definition.name.span)
         if column.name in taken:
             raise BindError(
                 "Column repeated in partitioning columns", code=10035, span=definition.name.span
